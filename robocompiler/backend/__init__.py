@@ -1,0 +1,1 @@
+"""From symbolic programs to C text, libraries and the manifest."""

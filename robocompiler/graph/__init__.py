@@ -1,0 +1,1 @@
+"""The mechanism graph: spanning forest, chords, paths, dependency modules."""

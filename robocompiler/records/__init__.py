@@ -1,0 +1,1 @@
+"""The physical records: dataclasses, the input language and its checks."""

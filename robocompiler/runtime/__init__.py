@@ -1,0 +1,1 @@
+"""Loading compiled libraries (cffi and numpy only), assembly and continuation."""

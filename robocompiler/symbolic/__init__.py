@@ -1,0 +1,1 @@
+"""The CasADi intermediate representation: SE(3), joint models, closures, tree kinematics."""
