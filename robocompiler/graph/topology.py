@@ -15,7 +15,7 @@ from robocompiler.records.model import Joint, Mechanism
 
 @dataclass(frozen=True)
 class TreeEdge:
-    """A joint of the spanning forest.  `forward` tells that the parent is the joint's body a (so ^parent T_child = X)."""
+    """A joint of the spanning forest.  `forward`: the parent is the joint's body a, so that ^parent T_child = X."""
 
     joint: str
     parent: str
@@ -27,10 +27,11 @@ class TreeEdge:
 class Chord:
     """A joint outside the forest, seen from `ancestor`, the lowest common ancestor of its two bodies.
 
-    `branch_a` and `branch_b` list the tree joints from the ancestor down to the joint's body a and body b: the path P_e is
-    branch_a reversed, then branch_b.  A chord is `kept` when its own coordinates must stay unknowns of the closure
-    (it carries a port, armature, damping, friction or a coupling, or is a screw): then all six components of Delta_e are closed
-    with the joint's coordinates among the columns.  Otherwise its coordinates are eliminated (condensed rows).
+    `branch_a` and `branch_b` list the tree joints from the ancestor down to the joint's body a and body b: the path P_e
+    is branch_a reversed, then branch_b.  A chord is `kept` when its own coordinates must stay unknowns of the closure
+    (it carries a port, armature, damping, friction or a coupling, or is a screw): then all six components of Delta_e
+    are closed with the joint's coordinates among the columns.  Otherwise its coordinates are eliminated (condensed
+    rows).
     """
 
     joint: str
@@ -65,8 +66,8 @@ class Topology:
     """The spanning forest with its chords.
 
     `mechanism` holds the records plus one synthesised free joint (world to root) per floating component, so that every
-    body hangs below the world.  `edges` are in depth-first order, parents first.  `slots` place all joints: those of the
-    forest in the order of `edges`, then the chords by name.
+    body hangs below the world.  `edges` are in depth-first order, parents first.  `slots` place all joints: those of
+    the forest in the order of `edges`, then the chords by name.
     """
 
     mechanism: Mechanism

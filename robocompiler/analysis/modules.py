@@ -1,0 +1,72 @@
+"""Dependency modules of a chart, and the rows that each one solves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocompiler.analysis.selection import select_columns
+from robocompiler.errors import RankError
+from robocompiler.graph.modules import dependency_modules
+from robocompiler.numerics.gap import CLEAR
+from robocompiler.symbolic.reduction import Chart, Module
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """The columns that occur in one closure, as a comparison for the union-find."""
+
+    name: str
+    variables: frozenset[int]
+
+
+def partition(touched: Sequence[Touch], dependents: Collection[int]) -> tuple[tuple[int, ...], ...]:
+    """Closures grouped by shared dependents."""
+    return dependency_modules(touched, dependents)
+
+
+def make_chart(
+    name: str,
+    independent: Sequence[int],
+    dependents: Sequence[int],
+    jacobians: Sequence[Array],
+    closure_rows: Sequence[Sequence[int]],
+    touched: Sequence[Touch],
+    active: Sequence[int],
+    prefix: str,
+) -> Chart:
+    """The chart with `dependents` (column numbers of the scaled Jacobians), its modules and their selected rows.
+
+    Raises RankError when a module has fewer independent rows than dependents: the choice is not a chart.
+    """
+    modules = []
+    for number, closures in enumerate(partition(touched, dependents)):
+        columns = sorted(set(dependents) & frozenset().union(*(touched[c].variables for c in closures)))
+        rows = [row for c in closures for row in closure_rows[c]]
+        blocks = [J[np.ix_(rows, columns)] for J in jacobians]
+        picked = select_columns([block.T for block in blocks], [range(len(rows))], len(columns), CLEAR / 10)
+        if len(picked) < len(columns):
+            raise RankError(
+                f"chart {name}: module {number} has {len(picked)} independent rows for {len(columns)} unknowns"
+            )
+        selected = [rows[k] for k in sorted(picked)]
+        square = [J[np.ix_(selected, columns)] for J in jacobians]
+        pivots = [float(np.linalg.svd(R, compute_uv=False)[-1]) for R in square if R.size]
+        reached = set(np.flatnonzero(np.any([np.any(J[selected] != 0, axis=0) for J in jacobians], axis=0)))
+        modules.append(
+            Module(
+                name=f"{prefix}module_{number}",
+                closures=closures,
+                rows=tuple(selected),
+                dependents=tuple(active[c] for c in columns),
+                independents=tuple(active[c] for c in sorted(reached - set(columns))),
+                sign=int(np.sign(np.linalg.det(square[0]))) if columns else 1,
+                smallest_pivot=min(pivots, default=1.0),
+            )
+        )
+    return Chart(name, tuple(independent), tuple(modules))

@@ -1,0 +1,148 @@
+"""ClosureProgram to Reduction: assemble the reference, decide the rank, choose the charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocompiler.analysis.charts import inner_dependents, port_dependents
+from robocompiler.analysis.evaluator import ClosureEvaluator
+from robocompiler.analysis.modules import Touch, make_chart
+from robocompiler.analysis.probes import probe
+from robocompiler.analysis.refusals import refuse_open, refuse_unclear_rank
+from robocompiler.errors import ModelError, Problem
+from robocompiler.numerics.gap import RankDecision, decide_rank
+from robocompiler.numerics.gauss_newton import correct
+from robocompiler.records.model import CoordinateSum, Mechanism
+from robocompiler.symbolic.closures import ClosureProgram
+from robocompiler.symbolic.reduction import Chart, Reduction
+
+Array = NDArray[np.float64]
+
+OPEN = 1e-9  # scaled residual above which a reference counts as open: exact records close to rounding
+
+
+def reduce_closures(program: ClosureProgram, independent: Sequence[str] = ()) -> Reduction:
+    """All numeric decisions for a closure program.
+
+    Args:
+        independent: names of velocities or joints that the user would rather have independent.
+
+    Raises:
+        ModelError: an unknown name in `independent`.
+        AssemblyError: the loops do not close near the reference; carries the gaps.
+        RankError: the rank is not clear (near-redundant loops); carries the singular values and the joints.
+    """
+    evaluator = ClosureEvaluator(program)
+    preferred = _preferred(program, independent)
+    reference = _assemble(evaluator)
+    probes = probe(evaluator, reference)
+    jacobians = [evaluator.jacobian(q) for q in probes]
+    rank = decide_rank(jacobians)
+    if not rank.clear:
+        refuse_unclear_rank(evaluator, jacobians, rank)
+    port, inner = _charts(evaluator, jacobians, rank, preferred)
+    reference = _hold_independents(evaluator, reference, port)
+    floor = max(float(np.abs(evaluator.rows(q)).max(initial=0.0)) for q in (reference, *probes[1:]))
+    return Reduction(
+        reference=tuple(map(float, reference)),
+        length=evaluator.length,
+        row_scales=tuple(map(float, evaluator.row_scales)),
+        column_scales=tuple(map(float, evaluator.column_scales)),
+        rank=rank,
+        floor=floor,
+        charts=(port, inner),
+    )
+
+
+def _preferred(program: ClosureProgram, independent: Sequence[str]) -> frozenset[int]:
+    topology = program.topology
+    names = topology.v_names
+    found: set[int] = set()
+    problems = []
+    for name in independent:
+        matches = [i for i, own in enumerate(names) if name in (own, own.partition(":")[0])]
+        if not matches:
+            problems.append(Problem(f"no velocity or joint is called '{name}'", "--independent"))
+        found.update(matches)
+    if problems:
+        raise ModelError(problems)
+    return frozenset(found)
+
+
+def _assemble(evaluator: ClosureEvaluator) -> Array:
+    """The assembled configuration nearest to the seed (minimum-norm Gauss-Newton)."""
+    seed = evaluator.seed()
+    every = np.arange(evaluator.active.size)
+    result = correct(evaluator, evaluator.recover(seed), every)
+    if result.residual > OPEN:
+        rank = decide_rank([evaluator.jacobian(result.q)])
+        if result.residual < 1e-4 and not rank.clear:
+            refuse_unclear_rank(evaluator, [evaluator.jacobian(result.q)], rank)
+        refuse_open(evaluator, result.q, result.residual)
+    return result.q
+
+
+def port_velocities(mechanism: Mechanism) -> tuple[str, ...]:
+    """Velocity names that carry a port, in port order (two-point ports name none)."""
+    ordered: dict[str, None] = {}
+    for port in mechanism.ports:
+        if isinstance(port.measure, CoordinateSum):
+            ordered.update(dict.fromkeys(name for name, _ in port.measure.terms))
+    return tuple(ordered)
+
+
+def _charts(
+    evaluator: ClosureEvaluator, jacobians: Sequence[Array], rank: RankDecision, preferred: frozenset[int]
+) -> tuple[Chart, Chart]:
+    program = evaluator.program
+    topology = program.topology
+    names = topology.v_names
+    ported = {name: i for i, name in enumerate(port_velocities(topology.mechanism))}
+    free = {component.free_joint for component in topology.components if component.free_joint}
+    active = [int(index) for index in evaluator.active]
+
+    def level(column: int) -> int:
+        index = active[column]
+        if index in preferred:
+            return 3
+        if names[index].partition(":")[0] in free:
+            return 2
+        return 1 if names[index] in ported else 0
+
+    structure = evaluator.structure
+    touched = [
+        Touch(closure.name, frozenset(map(int, np.flatnonzero(structure[list(rows)][:, active].any(axis=0)))))
+        for closure, rows in zip(program.closures, evaluator.closure_rows, strict=True)
+    ]
+    port = sorted(port_dependents(jacobians, level, rank.rank))
+    inner = inner_dependents(jacobians, touched, port, rank.rank)
+
+    def order(column: int) -> tuple[int, int]:  # free roots, then ports in file order, then the rest
+        kind = level(column)
+        place = ported.get(names[active[column]], len(ported))
+        return (0 if names[active[column]].partition(":")[0] in free else 1 if kind else 2, place)
+
+    def chart(name: str, dependents: list[int], prefix: str) -> Chart:
+        rest = sorted(set(range(len(active))) - set(dependents), key=lambda c: (order(c), c))
+        independents = [active[column] for column in rest]
+        return make_chart(name, independents, dependents, jacobians, evaluator.closure_rows, touched, active, prefix)
+
+    return chart("port", port, ""), chart("inner", inner, "inner_")
+
+
+def _hold_independents(evaluator: ClosureEvaluator, assembled: Array, chart: Chart) -> Array:
+    """The seed assembled again with the chart's independents held at their reference values, where that works.
+
+    Users expect the port values that they wrote; the nearest assembled state may have moved them by a little.  When the
+    held assembly fails (values that are only roughly right, say) the nearest one stands.
+    """
+    held = set(chart.independent)
+    free = np.array([k for k, index in enumerate(evaluator.active) if int(index) not in held], dtype=int)
+    start = evaluator.recover(evaluator.seed())
+    result = correct(evaluator, start, free)
+    if result.residual > OPEN or np.abs(result.q - start).max(initial=0.0) > 1.0:
+        return assembled
+    return result.q

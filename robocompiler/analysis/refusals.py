@@ -1,0 +1,92 @@
+"""The two ways in which a mechanism is refused numerically, each with the joints involved, sizes and units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocompiler.analysis.evaluator import ClosureEvaluator
+from robocompiler.errors import AssemblyError, RankError
+from robocompiler.numerics.gap import CLEAR, NOISE, RankDecision
+from robocompiler.numerics.gauss_newton import smallest_gap
+
+Array = NDArray[np.float64]
+
+
+def closure_gaps(evaluator: ClosureEvaluator, q: Array) -> dict[str, tuple[float, float]]:
+    """Gap of every closure at q as (metres, radians); a coupling's gap stands in the second place."""
+    full = evaluator.full_residual(q)
+    gaps, start = {}, 0
+    for closure in evaluator.program.closures:
+        if closure.kind == "coupling":
+            gaps[closure.name] = (0.0, float(abs(full[start])))
+            start += 1
+        else:
+            rho = full[start : start + 6]
+            gaps[closure.name] = (float(np.linalg.norm(rho[3:])), float(np.linalg.norm(rho[:3])))
+            start += 6
+    return gaps
+
+
+def refuse_open(evaluator: ClosureEvaluator, q: Array, residual: float) -> NoReturn:
+    """Raise AssemblyError: the loops cannot be closed near the reference."""
+    q = smallest_gap(evaluator, q, np.arange(evaluator.active.size))
+    gaps = closure_gaps(evaluator, q)
+    size = {name: gap[0] / evaluator.length + gap[1] for name, gap in gaps.items()}
+    worst = sorted(size, key=lambda name: (-size[name], name))[:5]
+    lines = [f"  {name}: {gaps[name][0]:.3g} m, {gaps[name][1]:.3g} rad" for name in worst if size[name] > NOISE]
+    raise AssemblyError(
+        "the loops do not close near the reference pose; smallest gaps found:\n"
+        + "\n".join(lines)
+        + "\nCheck the attachment frames of these joints, or give reference values nearer to an assembled pose.",
+        residual=residual,
+        gap=gaps,
+        joint=worst[0] if worst else "",
+        q=q,
+    )
+
+
+def refuse_unclear_rank(evaluator: ClosureEvaluator, jacobians: Sequence[Array], rank: RankDecision) -> NoReturn:
+    """Raise RankError: singular values lie between rounding and mechanics, as rounded axes or points cause."""
+    suspects = _suspects(evaluator, jacobians)
+    topology = evaluator.program.topology
+    listed = sorted(suspects.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"  {name}: {size:.2e}" for name, size in listed[:12]]
+    more = f"\n  and {len(listed) - 12} more" if len(listed) > 12 else ""
+    freedoms = evaluator.active.size - rank.rank
+    report: dict[str, Any] = {
+        "rank_above_gap": rank.rank,
+        "freedoms_above_gap": freedoms,
+        "between": rank.between,
+        "singular_values": rank.singular_values,
+        "suspects": dict(listed),
+        "robot": topology.mechanism.name,
+    }
+    raise RankError(
+        f"the rank of the closures is not clear: {len(rank.between)} singular values lie between rounding ({NOISE:g}) and "
+        f"independent rows ({CLEAR:g}); the largest is {rank.between[0]:.2e}.\n"
+        "Loops that should be redundant (planar loops of 3-D hinges, say) are almost so: axes or points were rounded.\n"
+        f"Taken as redundant, rank is {rank.rank} and {freedoms} freedoms remain; taken as they stand, those rows lock "
+        "freedoms.  Joints that tilt or shift these rows (radians, or lengths over "
+        f"{evaluator.length:.4g} m, per unit of motion):\n" + "\n".join(lines) + more + "\n"
+        "Give these joints their exact axes and points.",
+        report,
+    )
+
+
+def _suspects(evaluator: ClosureEvaluator, jacobians: Sequence[Array]) -> dict[str, float]:
+    """How much each joint contributes to the nearly vanishing combinations of rows: max over them of |sigma v_j|."""
+    names = evaluator.program.topology.v_names
+    result: dict[str, float] = {}
+    for J in jacobians:
+        _, values, Vt = np.linalg.svd(J, full_matrices=False)
+        values = values / max(float(values[0]), 1e-300)
+        for k in np.flatnonzero((values > NOISE) & (values <= CLEAR)):
+            for column, entry in enumerate(np.abs(values[k] * Vt[k])):
+                joint = names[evaluator.active[column]].partition(":")[0]
+                if entry > NOISE:
+                    result[joint] = max(result.get(joint, 0.0), float(entry))
+    return result

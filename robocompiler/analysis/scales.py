@@ -1,0 +1,49 @@
+"""The scales that make closure rows and columns comparable: radians as they are, lengths over one characteristic length."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocompiler.graph.topology import Topology
+from robocompiler.records.expressions import evaluate
+from robocompiler.records.joint_types import JOINT_SHAPES
+from robocompiler.records.model import WORLD
+
+Array = NDArray[np.float64]
+
+
+def length_scale(topology: Topology) -> float:
+    """The declared length scale, else the largest distance between two joint origins on one body (1 m if all coincide)."""
+    mechanism = topology.mechanism
+    if mechanism.length_scale is not None:
+        return mechanism.length_scale
+    origins: dict[str, list[Array]] = {}
+    for joint in mechanism.joints:
+        for placement in (joint.a, joint.b):
+            if placement.body != WORLD:
+                point = [evaluate(value, mechanism.defaults) for value in placement.translation]
+                origins.setdefault(placement.body, []).append(np.array(point))
+    spans = [float(np.linalg.norm(p - r)) for points in origins.values() for p, r in combinations(points, 2)]
+    lengths = [abs(value) for name, value in mechanism.reference.coordinates if _is_length(topology, name)]
+    largest = max([*spans, *lengths], default=0.0)
+    return largest if largest > 1e-9 else 1.0
+
+
+def _is_length(topology: Topology, coordinate: str) -> bool:
+    joint, _, suffix = coordinate.partition(":")
+    shape = JOINT_SHAPES[topology.kind(joint)]
+    return shape.coordinate_units[shape.coordinates.index(suffix)] == "m"
+
+
+def velocity_scales(topology: Topology, length: float) -> Array:
+    """Size of one unit of each velocity (nv,): 1 for rad/s, `length` for m/s."""
+    units = [unit for slot in topology.slots for unit in JOINT_SHAPES[topology.kind(slot.joint)].velocity_units]
+    return np.array([length if unit == "m/s" else 1.0 for unit in units])
+
+
+def row_scales(units: tuple[str, ...], length: float) -> Array:
+    """Size of one unit of each closure row: `length` for metres, 1 for radians and couplings."""
+    return np.array([length if unit == "m" else 1.0 for unit in units])

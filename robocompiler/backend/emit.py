@@ -1,0 +1,113 @@
+"""RobotProgram to {path: text}: the templates are rendered, nothing is written here.
+
+The same program gives the same bytes: no dates, no absolute paths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from robocompiler.backend.c_operations import Real
+from robocompiler.backend.cache import Unit
+from robocompiler.backend.numbers import literals
+from robocompiler.backend.provenance import module_provenance, robot_provenance
+from robocompiler.backend.vectors import reference_vectors
+from robocompiler.backend.views import RobotView, robot_view
+from robocompiler.resources import templates_folder
+from robocompiler.symbolic.program import RobotProgram
+
+_SELFTEST_TOLERANCE: dict[str, str] = {"double": "1e-10", "float": "2e-4f"}
+
+
+@dataclass(frozen=True)
+class Emission:
+    """All generated text of one robot.
+
+    prefix: of files and functions; files: everything but the manifest; units: the translation units of the robot's
+    library, of which `module_units` also make a library each; headers: {path: text}; digest: of all of it.
+    """
+
+    prefix: str
+    files: Mapping[str, str]
+    units: tuple[Unit, ...]
+    module_units: tuple[str, ...]
+    headers: Mapping[str, str]
+    digest: str
+    view: RobotView
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates_folder()),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # the output is C; names are of letters, digits and _ - . / space, harmless in identifiers and comments
+    )
+
+
+def emit(program: RobotProgram, real: Real = "double") -> Emission:
+    """Render every file of a robot."""
+    view = robot_view(program, real)
+    prefix, environment = view.prefix, _environment()
+
+    def render(template: str, **values: Any) -> str:
+        return environment.get_template(template).render(**values)
+
+    headers = {
+        f"{prefix}.h": render("robot.h.j2", r=view),
+        f"{prefix}_internal.h": render("internal.h.j2", r=view),
+    }
+    modules = {f"{prefix}_{m.name}.c": render("module.c.j2", r=view, m=m) for m in view.modules}
+    digest = _digest({**headers, **modules, "kinematics": render("kinematics.c.j2", r=view)})
+    view = replace(view, digest=digest)
+    kinematics = {f"{prefix}_kinematics.c": render("kinematics.c.j2", r=view)}
+    sources = {**modules, **kinematics}
+    others = {
+        "selftest.c": render("selftest.c.j2", r=view, t=_test_tables(program, real)),
+        "README.md": render("README.md.j2", r=view, sources=sorted(sources)),
+        "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
+        f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
+    }
+    return Emission(
+        prefix=prefix,
+        files={**headers, **sources, **others},
+        units=_units(program, prefix, sources),
+        module_units=tuple(block.name for block in program.blocks),
+        headers=headers,
+        digest=digest,
+        view=view,
+    )
+
+
+def _units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tuple[Unit, ...]:
+    units = [
+        Unit(
+            entry.module.name,
+            Path(f"{prefix}_{entry.module.name}.c"),
+            sources[f"{prefix}_{entry.module.name}.c"],
+            module_provenance(program, entry.module),
+        )
+        for chart in program.charts
+        for entry in chart.modules
+    ]
+    path = f"{prefix}_kinematics.c"
+    return (*units, Unit("kinematics", Path(path), sources[path], robot_provenance(program)))
+
+
+def _test_tables(program: RobotProgram, real: Real) -> dict[str, Any]:
+    vectors = reference_vectors(program)
+    tables = {name: literals(getattr(vectors, name).ravel(), real) for name in ("q", "u", "E", "v", "poses", "started")}
+    return {**tables, "tolerance": _SELFTEST_TOLERANCE[real]}
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path}\0{files[path]}\0".encode())
+    return digest.hexdigest()

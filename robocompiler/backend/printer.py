@@ -1,0 +1,201 @@
+"""Prints a kernel as one C99 function that is also valid C++.
+
+Layout: all inputs are loaded first, then values are computed in CasADi's order, and each output element is stored as
+soon as its value exists.  Hence outputs may alias inputs, and few values are alive at once.  Every value is a `const`
+local; a value used once is written into its user where the line stays short, always parenthesised and never
+re-associated, so the rounding is CasADi's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+
+from robocompiler.backend.c_operations import LIBM_FUNCTIONS, REPEATED_OPERANDS, CReal, Expression, Real
+from robocompiler.backend.identifiers import is_c_identifier
+from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine, straight_line
+from robocompiler.errors import CompileError
+from robocompiler.symbolic.kernel import Argument, Kernel
+
+_INDENT = "    "
+_LINE = 100  # columns of a wrapped signature
+_FOLD = 56  # longest expression that is written into its user instead of getting a name
+
+
+def print_kernel(
+    kernel: Kernel,
+    *,
+    function_name: str,
+    real: Real = "double",
+    static: bool = False,
+    sizes: Mapping[str, str] | None = None,
+) -> str:
+    """Return the C definition `void function_name(const real in[SIZE], ..., real out[SIZE], ...)`.
+
+    Args:
+        kernel: the program; an output argument holds its structural nonzeros, or, when it has room for the whole
+            matrix, the dense matrix by columns with zeros stored in the gaps.
+        function_name: C name of the function.
+        real: "double", or "float" for single precision throughout (suffixed literals, `sinf`, ...).
+        static: give the function internal linkage.
+        sizes: macro to print instead of the number, by argument name, e.g. {"q": "STEWART_NQ"}.
+
+    Arguments of length zero are left out, since C has no arrays of length zero; callers must leave them out too.
+    The text needs `math.h`.  CompileError if an operation has no C99 counterpart, a constant does not fit `real`, or
+    names or sizes are wrong.
+    """
+    program = straight_line(kernel)
+    body = _Body(kernel, program, CReal(real)).lines()
+    signature = _signature(kernel, function_name, real, sizes or {}, static)
+    return "\n".join([signature, "{", *(_INDENT + line for line in body), "}", ""])
+
+
+def print_prototype(
+    kernel: Kernel,
+    *,
+    function_name: str,
+    real: Real = "double",
+    static: bool = False,
+    sizes: Mapping[str, str] | None = None,
+) -> str:
+    """Return the C declaration of the function that `print_kernel` defines with the same arguments."""
+    return _signature(kernel, function_name, real, sizes or {}, static) + ";\n"
+
+
+def printed_arguments(kernel: Kernel) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+    """The (inputs, outputs) that the C signature has: those of the kernel without the ones of length zero."""
+    return tuple(a for a in kernel.inputs if a.size), tuple(a for a in kernel.outputs if a.size)
+
+
+def _signature(kernel: Kernel, function_name: str, real: Real, sizes: Mapping[str, str], static: bool) -> str:
+    _check_names(kernel, function_name, sizes)
+    inputs, outputs = printed_arguments(kernel)
+
+    def declare(argument: Argument, qualifier: str) -> str:
+        return f"{qualifier}{real} {argument.name}[{sizes.get(argument.name, str(argument.size))}]"
+
+    declarations = [declare(a, "const ") for a in inputs] + [declare(a, "") for a in outputs]
+    head = f"{'static ' if static else ''}void {function_name}("
+    lines = [head]
+    for k, declaration in enumerate(declarations or ["void"]):
+        text = declaration + ("," if k + 1 < len(declarations) else ")")
+        room = _LINE - len(lines[-1])
+        if k == 0:
+            lines[-1] += text
+        elif len(text) + 1 <= room:
+            lines[-1] += " " + text
+        else:
+            lines.append(" " * len(head) + text)
+    return "\n".join(lines)
+
+
+def _check_names(kernel: Kernel, function_name: str, sizes: Mapping[str, str]) -> None:
+    names = [argument.name for argument in (*kernel.inputs, *kernel.outputs)]
+    for name in (function_name, *names, *sizes.values()):
+        if not is_c_identifier(name):
+            raise CompileError(f"kernel {kernel.name}: {name!r} is not a C identifier")
+    for name in names:
+        if name in LIBM_FUNCTIONS or name.removesuffix("f") in LIBM_FUNCTIONS or name == function_name:
+            raise CompileError(f"kernel {kernel.name}: argument {name!r} would hide a function of that name")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise CompileError(f"kernel {kernel.name}: argument names used twice: {', '.join(repeated)}")
+    unknown = sorted(set(sizes) - set(names))
+    if unknown:
+        raise CompileError(f"kernel {kernel.name}: sizes given for unknown arguments: {', '.join(unknown)}")
+
+
+class _Body:
+    """Prints the statements of one straight-line program."""
+
+    def __init__(self, kernel: Kernel, program: StraightLine, real: CReal) -> None:
+        self._kernel = kernel
+        self._program = program
+        self._real = real
+        self._uses = _use_counts(program)
+        self._expressions: dict[int, Expression] = {}
+        self._prefix = _local_prefix(argument.name for argument in (*kernel.inputs, *kernel.outputs))
+        self._named = 0
+        self._lines: list[str] = []
+
+    def lines(self) -> list[str]:
+        """The statements, without indentation."""
+        values = self._program.values
+        loads = [index for index, value in enumerate(values) if isinstance(value, Load)]
+        loads.sort(key=self._load_order)
+        stores = {
+            value: [(store.argument, store.position) for store in group]
+            for value, group in groupby(sorted(self._program.stores, key=lambda s: s.value), key=lambda s: s.value)
+        }
+        for index in loads:
+            self._name(index, self._load_text(index))
+        self._silence_unused_inputs()
+        for index in [*loads, *(k for k in range(len(values)) if k not in self._expressions)]:
+            if index not in self._expressions:
+                self._define(index)
+            self._store(index, stores.get(index, []))
+        return self._lines
+
+    def _load_order(self, index: int) -> tuple[int, int]:
+        load = self._program.values[index]
+        assert isinstance(load, Load)
+        return load.argument, load.position
+
+    def _load_text(self, index: int) -> Expression:
+        argument, position = self._load_order(index)
+        return Expression(f"{self._kernel.inputs[argument].name}[{position}]", atomic=True)
+
+    def _silence_unused_inputs(self) -> None:
+        read = {value.argument for value in self._program.values if isinstance(value, Load)}
+        for k, argument in enumerate(self._kernel.inputs):
+            if argument.size and k not in read:
+                self._lines.append(f"(void){argument.name};")
+
+    def _define(self, index: int) -> None:
+        value = self._program.values[index]
+        if isinstance(value, Constant):
+            self._expressions[index] = self._real.literal(value.value)
+            return
+        assert isinstance(value, Operation)
+        operands = tuple(self._expressions[operand] for operand in value.operands)
+        try:
+            expression = self._real.operation(value.code, operands)
+        except CompileError as error:
+            raise CompileError(f"kernel {self._kernel.name}: {error}") from None
+        if self._uses[index] == 1 and not expression.call and len(expression.text) <= _FOLD:
+            self._expressions[index] = expression
+        else:
+            self._name(index, expression)
+
+    def _name(self, index: int, expression: Expression) -> None:
+        name = f"{self._prefix}{self._named}"
+        self._named += 1
+        kind = "int" if expression.boolean else self._real.name
+        self._lines.append(f"const {kind} {name} = {expression.text};")
+        self._expressions[index] = Expression(name, atomic=True, boolean=expression.boolean)
+
+    def _store(self, index: int, places: list[tuple[int, int]]) -> None:
+        for argument, position in sorted(places):
+            text = self._real.as_real(self._expressions[index]).text
+            self._lines.append(f"{self._kernel.outputs[argument].name}[{position}] = {text};")
+
+
+def _use_counts(program: StraightLine) -> list[int]:
+    """How often the printed text would repeat each value."""
+    uses = [0] * len(program.values)
+    for value in program.values:
+        if isinstance(value, Operation):
+            for operand in value.operands:
+                uses[operand] += REPEATED_OPERANDS.get(value.code, 1)
+    for store in program.stores:
+        uses[store.value] += 1
+    return uses
+
+
+def _local_prefix(taken: Iterable[str]) -> str:
+    """A prefix whose numbered names meet no argument name."""
+    names = set(taken)
+    prefix = "a"
+    while any(name.startswith(prefix) and name[len(prefix) :].isdigit() for name in names):
+        prefix += "a"
+    return prefix

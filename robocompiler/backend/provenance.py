@@ -1,0 +1,52 @@
+"""Which fields of the records each translation unit comes from, so that a build can say why it compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from robocompiler.backend.cache import value_digest
+from robocompiler.graph.topology import Topology
+from robocompiler.symbolic.program import RobotProgram
+from robocompiler.symbolic.reduction import Module
+
+_GEOMETRY = ("type", "a", "b", "axis", "axis2", "pitch")
+
+
+def _joint_fields(topology: Topology, names: Iterable[str]) -> dict[str, str]:
+    fields = {}
+    for name in sorted(set(names)):
+        joint = topology.joint(name)
+        for field in _GEOMETRY:
+            fields[f"joints.{name}.{field}"] = value_digest(repr(getattr(joint, field)))
+    return fields
+
+
+def module_provenance(program: RobotProgram, module: Module) -> dict[str, str]:
+    """Fields behind a module: the geometry of the joints on its closures' paths, and its couplings."""
+    topology = program.closures.topology
+    chords = {chord.joint: chord for chord in topology.chords}
+    couplings = {coupling.name: coupling for coupling in topology.mechanism.couplings}
+    joints: set[str] = set()
+    fields: dict[str, str] = {}
+    for index in module.closures:
+        closure = program.closures.closures[index]
+        if closure.kind == "coupling":
+            coupling = couplings[closure.name]
+            fields[f"couplings.{coupling.name}"] = value_digest(repr(coupling.expression))
+        else:
+            chord = chords[closure.name]
+            joints.update((chord.joint, *chord.branch_a, *chord.branch_b))
+    return fields | _joint_fields(topology, joints)
+
+
+def robot_provenance(program: RobotProgram) -> dict[str, str]:
+    """Fields behind the whole-robot kinematics."""
+    topology = program.closures.topology
+    mechanism = topology.mechanism
+    fields = _joint_fields(topology, (joint.name for joint in mechanism.joints))
+    for frame in mechanism.frames:
+        fields[f"frames.{frame.name}"] = value_digest(repr(frame.placement))
+    for parameter in mechanism.parameters:
+        fields[f"parameters.{parameter.name}"] = value_digest(repr(parameter.default))
+    fields["reference"] = value_digest(repr(mechanism.reference))
+    return fields

@@ -1,0 +1,65 @@
+"""Reference vectors for the self test: values computed by CasADi and numpy, never by the generated code itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as cs
+import numpy as np
+from numpy.typing import NDArray
+
+from robocompiler.symbolic.program import RobotProgram
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Expected values at the assembled reference: lift E (nv, d), v = E u for a fixed u, and the frames' poses (12 each).
+
+    `started` is the reference with the port chart's dependents moved a little: the corrector must bring it back.
+    """
+
+    q: Array
+    u: Array
+    E: Array
+    v: Array
+    poses: Array
+    started: Array
+
+
+def _lift(program: RobotProgram, q: Array, p: Array) -> Array:
+    closures, reduction = program.closures, program.reduction
+    nv = closures.topology.nv
+    symbols = [closures.symbols.q, closures.symbols.p]
+    jacobian = cs.vertcat(cs.SX(0, nv), *[closure.jacobian for closure in closures.closures])
+    speeds = cs.vertcat(cs.SX(0, nv), *[closure.recovered_jacobian for closure in closures.closures])
+    J, G = (np.array(cs.Function("f", symbols, [m])(q, p).full()).reshape(-1, nv) for m in (jacobian, speeds))
+    chart = reduction.chart("port")
+    rows = [row for module in chart.modules for row in module.rows]
+    E = np.zeros((nv, len(chart.independent)))
+    E[list(chart.independent), range(len(chart.independent))] = 1.0
+    if rows:
+        block = J[rows]
+        E[list(chart.dependent)] = -np.linalg.solve(block[:, chart.dependent], block[:, chart.independent])
+    recovered = [index for closure in closures.closures for index in closure.recovered_v]
+    E[recovered] = G @ E
+    return E
+
+
+def reference_vectors(program: RobotProgram) -> Vectors:
+    """Vectors at the reference with u = (1, -1/2, 1/3, ...)."""
+    closures, reduction = program.closures, program.reduction
+    q = np.array(reduction.reference)
+    p = np.array([parameter.default for parameter in closures.topology.mechanism.parameters])
+    E = _lift(program, q, p)
+    u = np.array([(-1.0) ** k / (k + 1) for k in range(E.shape[1])])
+    inputs = [q, p] if p.size else [q]
+    poses = np.array(program.poses.function(*inputs).full()).ravel()
+    started = q.copy()
+    names = closures.topology.q_names
+    for index in reduction.chart("port").dependent:  # scalar dependents: their coordinate has the velocity's name
+        name = closures.topology.v_names[index]
+        if name in names:
+            started[names.index(name)] += 1e-3 * reduction.column_scales[index]
+    return Vectors(q, u, E, E @ u, poses, started)

@@ -1,0 +1,335 @@
+"""RobotProgram as the plain values that the C templates print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robocompiler.backend.c_operations import Real
+from robocompiler.backend.identifiers import c_identifier, macro, unique_macros
+from robocompiler.backend.numbers import literals, real_words
+from robocompiler.backend.printer import print_kernel, print_prototype
+from robocompiler.records.joint_types import JOINT_SHAPES, JointType
+from robocompiler.symbolic.kernel import Kernel
+from robocompiler.symbolic.program import ClosureBlock, ModuleProgram, Pattern, RobotProgram
+from robocompiler.version import ABI, VERSION
+
+TOLERANCE = {"double": "1e-13", "float": "2e-6f"}
+
+
+@dataclass(frozen=True)
+class BlockView:
+    """The closures of one port module as C text and tables."""
+
+    name: str
+    prototypes: list[str]
+    definitions: list[str]
+    recover: str
+    recover_name: str
+    recovered_q: tuple[int, ...]
+    augmented: tuple[int, ...]
+    condensed: tuple[int, ...]
+    c_place: list[int]
+    j_place: list[int]
+    g_rows: list[int]
+    g_columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ModuleView:
+    """One module of a chart: its system's text, the places of its nonzeros, and how its unknowns move q."""
+
+    name: str
+    chart: str
+    closures: list[str]
+    story: list[str]
+    k: int
+    m: int
+    sign: int
+    system: str
+    system_name: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    scales: list[str]
+    row_units: list[str]
+    column_units: list[str]
+    retraction: list[str]
+    dependents: tuple[int, ...]
+    u_columns: list[int]
+    block: BlockView | None
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """One chart: C infix of its functions, the velocity of every independent speed, and the modules that solve something."""
+
+    infix: str
+    independent: tuple[int, ...]
+    modules: list[ModuleView]
+
+    @property
+    def solved(self) -> list[ModuleView]:
+        """Modules with dependents."""
+        return [module for module in self.modules if module.k]
+
+    @property
+    def largest_lift(self) -> int:
+        """Numbers in the largest module lift."""
+        return max((module.k * module.m for module in self.modules), default=0)
+
+
+@dataclass(frozen=True)
+class RobotView:
+    """Everything the whole-robot templates print; see the templates for the meaning of each field."""
+
+    title: str
+    prefix: str
+    MACRO: str
+    nq: int
+    nv: int
+    nd: int
+    np: int
+    nr: int
+    nc: int
+    nk: int
+    nj: int
+    chords: int
+    length: str
+    tolerance: str
+    q_enum: list[tuple[str, int, str]]
+    v_enum: list[tuple[str, int, str]]
+    u_enum: list[tuple[str, int, str]]
+    frame_enum: list[tuple[str, int, str]]
+    frames: list[str]
+    reference: list[str]
+    defaults: list[str]
+    integrate: str
+    integrate_prototype: str
+    rates: str
+    rates_prototype: str
+    poses: str
+    poses_prototype: str
+    motions: str
+    motions_prototype: str
+    charts: list[ChartView]
+    blocks: list[BlockView]
+    largest_rho: int
+    largest_c: int
+    largest_r: int
+    largest_j: int
+    largest_g: int
+    first_mover: list[int]
+    movers: list[int]
+    motion_velocity: list[int]
+    has_balls: bool
+    has_free: bool
+    words: dict[str, str] = field(default_factory=dict)
+    digest: str = ""
+    version: str = VERSION
+    abi: int = ABI
+
+    @property
+    def modules(self) -> list[ModuleView]:
+        """Modules of every chart, port chart first."""
+        return [module for chart in self.charts for module in chart.modules]
+
+    def __getattr__(self, name: str) -> str:
+        # the words of the chosen precision read like fields in the templates: r.zero, r.sqrt, ...
+        try:
+            return str(self.__dict__["words"][name])
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def robot_view(program: RobotProgram, real: Real) -> RobotView:
+    """The view of a whole robot."""
+    return _Views(program, real).robot()
+
+
+def compressed_places(patterns: Sequence[Pattern], rows: Sequence[Sequence[int]], shape: tuple[int, int]) -> list[list[int]]:
+    """Where the nonzeros of blocks stacked by `rows` lie among the nonzeros of the whole, both by columns."""
+    entries = [
+        (column, rows[block][row], block, k)
+        for block, pattern in enumerate(patterns)
+        for k, (row, column) in enumerate(zip(pattern.rows, pattern.columns, strict=True))
+    ]
+    places: list[list[int]] = [[0] * len(pattern.rows) for pattern in patterns]
+    for place, (_, row, block, k) in enumerate(sorted(entries)):
+        assert row < shape[0]
+        places[block][k] = place
+    return places
+
+
+class _Views:
+    def __init__(self, program: RobotProgram, real: Real) -> None:
+        self.program = program
+        self.real = real
+        self.topology = program.closures.topology
+        self.prefix = c_identifier(program.name)
+        self.MACRO = macro(program.name)
+        self.sizes = {"q": f"{self.MACRO}_NQ", "v": f"{self.MACRO}_NV", "p": f"{self.MACRO}_NP"}
+
+    def _text(self, kernel: Kernel, static: bool = False) -> str:
+        sizes = {argument.name: self.sizes[argument.name] for argument in kernel.inputs if argument.name in self.sizes}
+        name = kernel.name if static else f"{self.prefix}_{kernel.name}"
+        text = print_kernel(kernel, function_name=name, real=self.real, static=static, sizes=sizes)
+        return f"/* {kernel.summary} */\n{text}"
+
+    def _prototype(self, kernel: Kernel) -> str:
+        sizes = {argument.name: self.sizes[argument.name] for argument in kernel.inputs if argument.name in self.sizes}
+        return print_prototype(kernel, function_name=f"{self.prefix}_{kernel.name}", real=self.real, sizes=sizes)
+
+    def block(self, block: ClosureBlock, c_place: list[int], j_place: list[int]) -> BlockView:
+        public = [kernel for kernel in (block.closure, block.residual, block.jacobian, block.speeds) if _has_output(kernel)]
+        return BlockView(
+            name=block.name,
+            prototypes=[f"/* {kernel.summary} */\n{self._prototype(kernel)}" for kernel in public],
+            definitions=[self._text(kernel) for kernel in public],
+            recover=self._text(block.recover, static=True) if block.recovered_q else "",
+            recover_name=block.recover.name,
+            recovered_q=block.recovered_q,
+            augmented=block.augmented,
+            condensed=block.condensed,
+            c_place=c_place,
+            j_place=j_place,
+            g_rows=[block.recovered_v[row] for row in block.speeds_pattern.rows],
+            g_columns=block.speeds_pattern.columns,
+        )
+
+    def module(self, entry: ModuleProgram, chart: str, independent: Sequence[int], block: BlockView | None) -> ModuleView:
+        module, pattern = entry.module, entry.pattern
+        reduction, names = self.program.reduction, self.topology.v_names
+        columns = [*module.dependents, *module.independents]
+        row_units = [reduction.row_scales[row] for row in module.rows]
+        column_units = [reduction.column_scales[index] for index in columns]
+        nonzeros = list(zip(pattern.rows, pattern.columns, strict=True))
+        return ModuleView(
+            name=module.name,
+            chart=chart,
+            closures=[self.program.closures.closures[c].name for c in module.closures],
+            story=[
+                "Unknown: " + _listed(names[i] for i in module.dependents),
+                "Given:   " + _listed(names[i] for i in module.independents),
+            ],
+            k=len(module.dependents),
+            m=len(module.independents),
+            sign=module.sign,
+            system=self._text(entry.system, static=True) if module.dependents else "",
+            system_name=entry.system.name,
+            rows=pattern.rows,
+            columns=pattern.columns,
+            scales=literals([column_units[j] / row_units[i] for i, j in nonzeros], self.real),
+            row_units=literals(row_units, self.real),
+            column_units=literals(column_units, self.real),
+            retraction=self._retraction(module.dependents),
+            dependents=module.dependents,
+            u_columns=[list(independent).index(index) for index in module.independents],
+            block=block,
+        )
+
+    def _retraction(self, dependents: Sequence[int]) -> list[str]:
+        """C statements that move q_closed by the solved increments r."""
+        place = {index: k for k, index in enumerate(dependents)}
+        zero = real_words(self.real)["zero"]
+        lines = []
+        for slot in self.topology.slots:
+            own = [place.get(slot.v0 + k) for k in range(slot.nv)]
+            if all(k is None for k in own):
+                continue
+            kind = self.topology.kind(slot.joint)
+            if kind in (JointType.SPHERICAL, JointType.FREE):
+                values = ", ".join(zero if k is None else f"r[{k}]" for k in own)
+                call = "turn" if kind is JointType.SPHERICAL else "move"
+                body = f"const {self.real} w[{slot.nv}] = {{{values}}};"
+                lines.append(f"{{ {body} {self.prefix}_{call}(q_closed + {slot.q0}, w); }}")
+            else:
+                lines += [f"q_closed[{slot.q0 + i}] += r[{k}];" for i, k in enumerate(own) if k is not None]
+        return lines
+
+    def robot(self) -> RobotView:
+        program, topology, reduction = self.program, self.topology, self.program.reduction
+        blocks, real = program.blocks, self.real
+        nk, nr = sum(len(b.condensed) for b in blocks), sum(len(b.augmented) for b in blocks)
+        c_places = compressed_places([b.jacobian_pattern for b in blocks], [b.augmented for b in blocks], (nr, topology.nv))
+        j_places = compressed_places([b.closure_pattern for b in blocks], [b.condensed for b in blocks], (nk, topology.nv))
+        views = [self.block(b, c, j) for b, c, j in zip(blocks, c_places, j_places, strict=True)]
+        by_name = {view.name: view for view in views}
+        charts = [
+            ChartView(
+                infix="" if entry.chart.name == "port" else f"_{entry.chart.name}",
+                independent=entry.chart.independent,
+                modules=[
+                    self.module(m, entry.chart.name, entry.chart.independent, by_name.get(m.module.name))
+                    for m in entry.modules
+                ],
+            )
+            for entry in program.charts
+        ]
+        port, kinematics = reduction.chart("port"), program.kinematics
+        motion_velocity = [motion.index for motion in kinematics.motions]
+        place = {index: k for k, index in enumerate(motion_velocity)}
+        q_units = [u for s in topology.slots for u in JOINT_SHAPES[topology.kind(s.joint)].coordinate_units]
+        v_units = [u for s in topology.slots for u in JOINT_SHAPES[topology.kind(s.joint)].velocity_units]
+        frames = [frame.name for frame in kinematics.frames]
+        kinds = {topology.kind(slot.joint) for slot in topology.slots}
+        return RobotView(
+            title=program.name,
+            prefix=self.prefix,
+            MACRO=self.MACRO,
+            nq=topology.nq,
+            nv=topology.nv,
+            nd=len(port.independent),
+            np=len(topology.mechanism.parameters),
+            nr=nr,
+            nc=sum(map(len, c_places)),
+            nk=nk,
+            nj=sum(map(len, j_places)),
+            chords=len(topology.chords),
+            length=literals([reduction.length], real)[0],
+            tolerance=TOLERANCE[real],
+            q_enum=self._enum("Q", topology.q_names, q_units),
+            v_enum=self._enum("V", topology.v_names, v_units),
+            u_enum=self._enum("U", [topology.v_names[i] for i in port.independent], [v_units[i] for i in port.independent]),
+            frame_enum=self._enum("FRAME", frames, frames),
+            frames=frames,
+            reference=literals(reduction.reference, real),
+            defaults=literals([parameter.default for parameter in topology.mechanism.parameters], real),
+            integrate=self._text(program.integrate),
+            integrate_prototype=self._prototype(program.integrate),
+            rates=self._text(program.rates),
+            rates_prototype=self._prototype(program.rates),
+            poses=self._text(program.poses),
+            poses_prototype=self._prototype(program.poses),
+            motions=self._text(program.motions) if motion_velocity else "",
+            motions_prototype=self._prototype(program.motions) if motion_velocity else "",
+            charts=charts,
+            blocks=views,
+            largest_rho=max((len(v.augmented) for v in views), default=0),
+            largest_c=max((len(v.c_place) for v in views), default=0) or 1,
+            largest_r=max((len(v.condensed) for v in views), default=0),
+            largest_j=max((len(v.j_place) for v in views), default=0) or 1,
+            largest_g=max((len(v.g_rows) for v in views), default=0),
+            first_mover=[0, *map(int, np.cumsum([len(frame.movers) for frame in kinematics.frames]))],
+            movers=[place[index] for frame in kinematics.frames for index in frame.movers],
+            motion_velocity=motion_velocity,
+            has_balls=bool(kinds & {JointType.SPHERICAL, JointType.FREE}),
+            has_free=JointType.FREE in kinds,
+            words=real_words(real),
+        )
+
+    def _enum(self, group: str, names: Sequence[str], comments: Sequence[str]) -> list[tuple[str, int, str]]:
+        macros = unique_macros(names)
+        return [
+            (f"{self.MACRO}_{group}_{macros[name]}", i, comment)
+            for i, (name, comment) in enumerate(zip(names, comments, strict=True))
+        ]
+
+
+def _has_output(kernel: Kernel) -> bool:
+    return any(argument.size for argument in kernel.outputs)
+
+
+def _listed(names: Sequence[str] | object) -> str:
+    return ", ".join(names) or "nothing"  # type: ignore[arg-type]

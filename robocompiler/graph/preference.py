@@ -1,0 +1,63 @@
+"""Which joints belong in the forest: a lexicographic key per joint, smaller meaning kept more firmly."""
+
+from __future__ import annotations
+
+from robocompiler.records.expressions import Constant, Scalar
+from robocompiler.records.joint_types import JOINT_SHAPES, JointType
+from robocompiler.records.model import WORLD, CoordinateSum, Joint, Mechanism
+
+Preference = tuple[int, int]
+
+
+def joint_of(coordinate: str) -> str:
+    """The joint of a coordinate name `joint` or `joint:suffix`."""
+    return coordinate.partition(":")[0]
+
+
+def ported_joints(mechanism: Mechanism) -> frozenset[str]:
+    """Joints whose coordinates make up a port's displacement (two-point ports use no joint coordinate)."""
+    measures = [port.measure for port in mechanism.ports]
+    return frozenset(joint_of(name) for m in measures if isinstance(m, CoordinateSum) for name, _ in m.terms)
+
+
+def coupled_joints(mechanism: Mechanism) -> frozenset[str]:
+    """Joints whose coordinates occur in a coupling."""
+    return frozenset(joint_of(name) for coupling in mechanism.couplings for name in coupling.coordinates)
+
+
+def needed_joints(mechanism: Mechanism) -> frozenset[str]:
+    """Joints whose coordinates or speeds the equations use: ports, couplings, armature, damping, friction, screws.
+
+    Such a joint stays in the forest if it can; as a chord its coordinates must stay unknowns of the closure.
+    """
+    own = (joint.name for joint in mechanism.joints if joint.type is JointType.SCREW or _drives(joint))
+    return ported_joints(mechanism) | coupled_joints(mechanism) | frozenset(own)
+
+
+def preferences(mechanism: Mechanism) -> dict[str, Preference]:
+    """(class, freedoms) of every joint; a joint with a smaller pair is kept in the forest before one with a larger.
+
+    Classes: 0 free joints from the world, 1 fixed joints, 2 needed joints, 3 the rest.  Within a class the joints
+    with the most freedoms are cut first, because their closures have the fewest condensed rows.
+    """
+    needed = needed_joints(mechanism)
+    return {joint.name: (_class(joint, needed), JOINT_SHAPES[joint.type].nv) for joint in mechanism.joints}
+
+
+def _class(joint: Joint, needed: frozenset[str]) -> int:
+    if joint.type is JointType.FREE and WORLD in (joint.a.body, joint.b.body):
+        return 0
+    if joint.type is JointType.FIXED:
+        return 1
+    return 2 if joint.name in needed else 3
+
+
+def _drives(joint: Joint) -> bool:
+    return any(_nonzero(value) for value in (*joint.armature, *joint.damping, *joint.friction))
+
+
+def _nonzero(value: Scalar) -> bool:
+    """Whether `value` can differ from zero: an expression of run-time parameters always counts as if it did."""
+    if isinstance(value, Constant):
+        return value.value != 0.0
+    return value != 0.0 if isinstance(value, (int, float)) else True

@@ -1,0 +1,182 @@
+"""The closures of a mechanism as symbolic programs: condensed rows, full augmented residuals, and their Jacobians.
+
+For chord e = (b, c) with forest path P_e (DESIGN section 3):
+
+    Delta_e = T_e X_e^-1,   rho_e = log(Delta_e)^vee
+    C_e v   = J_l(rho_e)^-1 [ sum_i Ad_{Z_i} Xi_i v_i - Ad_Delta Xi_e v_e ]        (rho_e in the axes of body b, at its origin)
+
+The condensed rows keep only the components that the closing joint forbids.  Everything is local: a chord's expressions
+mention the coordinates on its own path, posed in the first joint frame below the lowest common ancestor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as cs
+
+from robocompiler.graph.topology import Chord, Topology
+from robocompiler.records.expressions import Scalar, fold
+from robocompiler.records.joint_types import JointType
+from robocompiler.records.model import Coupling
+from robocompiler.symbolic.branches import Limb, Symbols, first_frame, make_symbols, walk
+from robocompiler.symbolic.frames import AlignedJoint
+from robocompiler.symbolic.joints import Motion, traverse
+from robocompiler.symbolic.relations import Row, condensed_rows, recovered_coordinates, recovered_velocities
+from robocompiler.symbolic.scalars import sx_algebra
+from robocompiler.symbolic.spatial import Pose, adjoint, inverse_left_jacobian, log_pose
+
+SX = Any
+_NONE: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Closure:
+    """One comparison: a chord or a coupling.
+
+    rows (m,) condensed residual and jacobian (m, nv) sparse; row_units 'm', 'rad' or '1'; full (6,) or (1,) the augmented
+    residual and full_jacobian (.., nv); recovered (k,) the coordinates of an eliminated joint, written to q at
+    recovered_q, and recovered_jacobian (kv, nv) its speeds, which are v at recovered_v.
+    """
+
+    name: str
+    kind: str
+    rows: SX
+    row_units: tuple[str, ...]
+    jacobian: SX
+    full: SX
+    full_jacobian: SX
+    recovered_q: tuple[int, ...]
+    recovered: SX
+    recovered_v: tuple[int, ...]
+    recovered_jacobian: SX
+
+
+@dataclass(frozen=True)
+class ClosureProgram:
+    """All closures (chords by name, then couplings by name) over common symbols."""
+
+    symbols: Symbols
+    closures: tuple[Closure, ...]
+
+    @property
+    def topology(self) -> Topology:
+        """The topology the closures were built from."""
+        return self.symbols.topology
+
+    @property
+    def eliminated(self) -> frozenset[int]:
+        """Velocity indices that closed forms recover, hence no unknowns of the condensed system."""
+        return frozenset(index for closure in self.closures for index in closure.recovered_v)
+
+    @property
+    def active(self) -> tuple[int, ...]:
+        """Velocity indices that are columns of the condensed system: tree joints, free roots and kept chords."""
+        eliminated = self.eliminated
+        return tuple(index for index in range(self.topology.nv) if index not in eliminated)
+
+
+def build_closures(topology: Topology) -> ClosureProgram:
+    """The closure program of a topology."""
+    symbols = make_symbols(topology)
+    chords = [_chord_closure(symbols, chord) for chord in topology.chords]
+    couplings = sorted(topology.mechanism.couplings, key=lambda coupling: coupling.name)
+    return ClosureProgram(symbols, (*chords, *(_coupling_closure(symbols, coupling) for coupling in couplings)))
+
+
+def _matrix(entries: Iterable[tuple[int, int, SX]], rows: int, columns: int) -> SX:
+    """A sparse SX matrix from (row, column, value) entries, exact zeros dropped."""
+    result = cs.SX(rows, columns)
+    for i, j, value in entries:
+        result[i, j] += value
+    return cs.sparsify(result)
+
+
+def _row_matrix(rows: list[Row], limb_a: tuple[Motion, ...], limb_b: tuple[Motion, ...], nv: int) -> SX:
+    entries = [
+        (i, motion.index, row.coefficient(motion, on_b))
+        for i, row in enumerate(rows)
+        for motions, on_b in ((limb_a, False), (limb_b, True))
+        for motion in motions
+    ]
+    return _matrix(entries, len(rows), nv)
+
+
+def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:
+    topology, joint = symbols.topology, symbols.joints[chord.joint]
+    slot = topology.slot(chord.joint)
+    base = _base_frame(symbols, chord, joint)
+    limb_a = walk(symbols, base, chord.branch_a, joint.A)
+    limb_b = walk(symbols, base, chord.branch_b, joint.B)
+    own = symbols.coordinates(chord.joint)
+    full, full_jacobian = _augmented(symbols, joint, limb_a, limb_b, own, slot.v0)
+    if chord.kept:
+        far, motions = traverse(limb_a.pose, joint, own, slot.v0, True)
+        welded = AlignedJoint(JointType.FIXED, joint.A, joint.B, None, cs.SX(0))
+        rows = condensed_rows(welded, far, limb_b.pose)
+        jacobian = _row_matrix(rows, (*limb_a.motions, *motions), limb_b.motions, topology.nv)
+        recovered_q, recovered, recovered_v = _NONE, cs.SX(0, 1), _NONE
+        recovered_jacobian = cs.SX(0, topology.nv)
+    else:
+        rows = condensed_rows(joint, limb_a.pose, limb_b.pose)
+        jacobian = _row_matrix(rows, limb_a.motions, limb_b.motions, topology.nv)
+        recovered_q = tuple(range(slot.q0, slot.q0 + slot.nq))
+        recovered_v = tuple(range(slot.v0, slot.v0 + slot.nv))
+        recovered = recovered_coordinates(joint, limb_a.pose, limb_b.pose, own)
+        speeds = recovered_velocities(joint, limb_a.pose, limb_b.pose)
+        recovered_jacobian = _row_matrix(speeds, limb_a.motions, limb_b.motions, topology.nv)
+    return Closure(
+        name=chord.joint,
+        kind=joint.kind.value,
+        rows=cs.vertcat(cs.SX(0, 1), *[row.value for row in rows]),
+        row_units=tuple(row.unit for row in rows),
+        jacobian=jacobian,
+        full=full,
+        full_jacobian=full_jacobian,
+        recovered_q=recovered_q,
+        recovered=recovered,
+        recovered_v=recovered_v,
+        recovered_jacobian=recovered_jacobian,
+    )
+
+
+def _base_frame(symbols: Symbols, chord: Chord, joint: AlignedJoint) -> Pose:
+    """The first moving joint frame below the ancestor: its axis is z, so that planar loops show their zero rows."""
+    branch, own = (chord.branch_a, joint.A) if chord.branch_a else (chord.branch_b, joint.B)
+    return first_frame(symbols, branch, own)
+
+
+def _augmented(symbols: Symbols, joint: AlignedJoint, limb_a: Limb, limb_b: Limb, own: SX, index: int) -> tuple[SX, SX]:
+    """rho_e and C_e.  Twists are gathered in the base frame and moved to body b by one adjoint."""
+    body_a = limb_a.pose @ joint.A.inverse()
+    body_b = limb_b.pose @ joint.B.inverse()
+    to_a = body_a.inverse()
+    far, motions = traverse(joint.A, joint, own, index, True)
+    X = far @ joint.B.inverse()
+    delta = to_a @ body_b @ X.inverse()
+    rho = log_pose(delta)
+    inverse = inverse_left_jacobian(rho)
+    path = cs.mtimes(inverse, adjoint(to_a))
+    chord = cs.mtimes(inverse, adjoint(delta))
+    entries: list[tuple[int, int, SX]] = []
+    for factor, group in ((-path, limb_a.motions), (path, limb_b.motions), (-chord, motions)):
+        for motion in group:
+            column = cs.mtimes(factor, motion.twist())
+            entries += [(i, motion.index, column[i]) for i in range(6)]
+    return rho, _matrix(entries, 6, symbols.topology.nv)
+
+
+def _coupling_closure(symbols: Symbols, coupling: Coupling) -> Closure:
+    topology = symbols.topology
+    place = {name: i for i, name in enumerate(topology.q_names)}
+    speed = {name: i for i, name in enumerate(topology.v_names)}
+    known: dict[str, SX] = {name: symbols.q[place[name]] for name in coupling.coordinates}
+    known |= {parameter.name: symbols.p[i] for i, parameter in enumerate(topology.mechanism.parameters)}
+    expression: Scalar = coupling.expression
+    gamma = fold(expression, known, sx_algebra, cs.SX)
+    entries = [(0, speed[name], cs.jacobian(gamma, symbols.q[place[name]])) for name in coupling.coordinates]
+    jacobian = _matrix(entries, 1, topology.nv)  # scalar coordinates: N is the identity on them
+    nothing, empty = cs.SX(0, 1), cs.SX(0, topology.nv)
+    return Closure(coupling.name, "coupling", gamma, ("1",), jacobian, gamma, jacobian, (), nothing, (), empty)

@@ -1,0 +1,248 @@
+"""ClosureProgram and Reduction to RobotProgram: every kernel that is printed, with the places of its outputs.
+
+Per module of a chart:      system    q -> selected rows r (k) and d(r)/dv over its dependents, then its independents
+Per module of the port chart, for its closures:
+                            closure   q -> all condensed rows and their Jacobian
+                            residual  q -> rho          jacobian  q -> rho and C (augmented)
+                            recover   q -> eliminated coordinates          speeds  q -> G, their speeds = G v
+Whole robot:                integrate q, v -> q (+) v   rates  q, v -> N(q) v
+                            poses     q -> (R row by row, p) of every frame   motions  q -> world twists of tree velocities
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as cs
+
+from robocompiler.symbolic.closures import Closure, ClosureProgram
+from robocompiler.symbolic.kernel import Argument, Kernel
+from robocompiler.symbolic.kinematics import TreeKinematics, tree_kinematics
+from robocompiler.symbolic.manifold import coordinate_rates, integrate
+from robocompiler.symbolic.reduction import Chart, Module, Reduction
+
+SX = Any
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Structural nonzeros of a matrix in compressed-column order: nonzero k lies at (rows[k], columns[k])."""
+
+    shape: tuple[int, int]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    @staticmethod
+    def of(matrix: SX) -> Pattern:
+        """The pattern of a sparse SX matrix."""
+        rows, columns = matrix.sparsity().get_triplet()
+        return Pattern(tuple(matrix.shape), tuple(map(int, rows)), tuple(map(int, columns)))
+
+
+@dataclass(frozen=True)
+class ModuleProgram:
+    """A module's linear system; `pattern` is k x (k + m), columns being its dependents, then its independents."""
+
+    module: Module
+    system: Kernel
+    pattern: Pattern
+
+
+@dataclass(frozen=True)
+class ClosureBlock:
+    """The closures of one port-chart module.
+
+    condensed, augmented: global row numbers of its condensed and augmented rows; the patterns' rows are local and their
+    columns velocity indices.  recovered_q and recovered_v place the outputs of `recover` and the rows of `speeds`.
+    """
+
+    name: str
+    closure: Kernel
+    closure_pattern: Pattern
+    condensed: tuple[int, ...]
+    residual: Kernel
+    jacobian: Kernel
+    jacobian_pattern: Pattern
+    augmented: tuple[int, ...]
+    recover: Kernel
+    recovered_q: tuple[int, ...]
+    speeds: Kernel
+    speeds_pattern: Pattern
+    recovered_v: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ChartProgram:
+    """A chart and the systems of its modules, in module order."""
+
+    chart: Chart
+    modules: tuple[ModuleProgram, ...]
+
+
+@dataclass(frozen=True)
+class RobotProgram:
+    """Everything that the backend prints for one robot."""
+
+    name: str
+    closures: ClosureProgram
+    reduction: Reduction
+    charts: tuple[ChartProgram, ...]
+    blocks: tuple[ClosureBlock, ...]
+    kinematics: TreeKinematics
+    integrate: Kernel
+    rates: Kernel
+    poses: Kernel
+    motions: Kernel
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """All kernels."""
+        blocks = [(b.closure, b.residual, b.jacobian, b.recover, b.speeds) for b in self.blocks]
+        systems = [m.system for chart in self.charts for m in chart.modules]
+        return (*systems, *(k for block in blocks for k in block), self.integrate, self.rates, self.poses, self.motions)
+
+
+def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgram:
+    """All kernels of a robot."""
+    kinematics = tree_kinematics(closures.symbols)
+    charts = tuple(
+        ChartProgram(chart, tuple(_module_program(closures, module) for module in chart.modules))
+        for chart in reduction.charts
+    )
+    blocks = tuple(_closure_block(closures, module) for module in reduction.chart("port").modules)
+    return RobotProgram(
+        name=closures.topology.mechanism.name,
+        closures=closures,
+        reduction=reduction,
+        charts=charts,
+        blocks=blocks,
+        kinematics=kinematics,
+        **_robot_kernels(closures, kinematics),
+    )
+
+
+def _kernel(
+    closures: ClosureProgram, name: str, summary: str, outputs: Sequence[tuple[str, str, SX]], *more: tuple[str, str, SX]
+) -> Kernel:
+    """A kernel of q, `more` inputs and the parameters p; each output is (name, comment, column of nonzeros)."""
+    symbols = closures.symbols
+    inputs = [("q", "coordinates", symbols.q), *more]
+    if symbols.p.numel():
+        inputs.append(("p", "run-time parameters", symbols.p))
+    columns = cs.cse([cs.densify(value) for _, _, value in outputs])
+    function = cs.Function(name, [value for _, _, value in inputs], columns, {"cse": False})
+    return Kernel(
+        name,
+        summary,
+        tuple(Argument(n, int(value.numel()), comment) for n, comment, value in inputs),
+        tuple(Argument(n, int(value.numel()), comment) for n, comment, value in outputs),
+        function,
+    )
+
+
+def _nonzeros(matrix: SX) -> SX:
+    """The nonzeros of a sparse matrix as a dense column, in compressed-column order."""
+    return cs.vertcat(cs.SX(0, 1), *matrix.nonzeros())
+
+
+def _module_program(closures: ClosureProgram, module: Module) -> ModuleProgram:
+    rows = cs.vertcat(cs.SX(0, 1), *[closures.closures[c].rows for c in range(len(closures.closures))])
+    jacobian = cs.vertcat(cs.SX(0, closures.topology.nv), *[closure.jacobian for closure in closures.closures])
+    selected, columns = list(module.rows), [*module.dependents, *module.independents]
+    block = cs.sparsify(jacobian[selected, columns]) if selected else cs.SX(0, len(columns))
+    residual = rows[selected] if selected else cs.SX(0, 1)
+    kernel = _kernel(
+        closures,
+        f"{module.name}_system",
+        f"Selected closure rows of {module.name} and their Jacobian (dependent columns, then independent ones).",
+        [("r", "selected rows, m or rad", residual), ("J", "Jacobian nonzeros", _nonzeros(block))],
+    )
+    return ModuleProgram(module, kernel, Pattern.of(block))
+
+
+def _offsets(closures: Sequence[Closure], full: bool) -> list[tuple[int, ...]]:
+    places, start = [], 0
+    for closure in closures:
+        size = int(closure.full.numel()) if full else len(closure.row_units)
+        places.append(tuple(range(start, start + size)))
+        start += size
+    return places
+
+
+def _closure_block(closures: ClosureProgram, module: Module) -> ClosureBlock:
+    members = [closures.closures[index] for index in module.closures]
+    nv = closures.topology.nv
+
+    def stack(values: Sequence[SX], columns: int = 1) -> SX:
+        return cs.vertcat(cs.SX(0, columns), *values)
+
+    condensed, augmented = _offsets(closures.closures, False), _offsets(closures.closures, True)
+    J = stack([closure.jacobian for closure in members], nv)
+    C = stack([closure.full_jacobian for closure in members], nv)
+    G = stack([closure.recovered_jacobian for closure in members], nv)
+    rows, rho = stack([closure.rows for closure in members]), stack([closure.full for closure in members])
+    recovered = stack([closure.recovered for closure in members])
+    name = module.name
+    rho_output = ("rho", "augmented residual: rad, m; couplings in their own unit", rho)
+
+    def kernel(suffix: str, summary: str, *outputs: tuple[str, str, SX]) -> Kernel:
+        return _kernel(closures, f"{name}_{suffix}", summary, outputs)
+
+    return ClosureBlock(
+        name=name,
+        closure=kernel(
+            "closure", f"All condensed closure rows of {name} and their Jacobian.",
+            ("r", "condensed rows, m or rad", rows), ("J", "Jacobian nonzeros", _nonzeros(J)),
+        ),
+        closure_pattern=Pattern.of(J),
+        condensed=tuple(row for index in module.closures for row in condensed[index]),
+        residual=kernel("rho", f"Augmented residual rho = log(T_e X_e^-1) of the closures of {name}.", rho_output),
+        jacobian=kernel(
+            "rho_jacobian", f"Augmented residual of {name} and its Jacobian C.",
+            rho_output, ("C", "Jacobian nonzeros", _nonzeros(C)),
+        ),
+        jacobian_pattern=Pattern.of(C),
+        augmented=tuple(row for index in module.closures for row in augmented[index]),
+        recover=kernel(
+            "recovered", f"Coordinates of the cut joints of {name}, next to their previous values.",
+            ("x", "coordinates", recovered),
+        ),
+        recovered_q=tuple(i for closure in members for i in closure.recovered_q),
+        speeds=kernel(
+            "speeds", f"Speeds of the cut joints of {name} per unit of the other speeds.",
+            ("G", "nonzeros", _nonzeros(G)),
+        ),
+        speeds_pattern=Pattern.of(G),
+        recovered_v=tuple(i for closure in members for i in closure.recovered_v),
+    )  # fmt: skip
+
+
+def _robot_kernels(closures: ClosureProgram, kinematics: TreeKinematics) -> dict[str, Kernel]:
+    topology, q = closures.topology, closures.symbols.q
+    v = cs.SX.sym("v", topology.nv)
+    speed = ("v", "velocities or increments", v)
+    poses = [cs.vertcat(cs.reshape(frame.pose.R.T, 9, 1), frame.pose.p) for frame in kinematics.frames]
+    twists = [motion.twist() for motion in kinematics.motions]
+
+    def kernel(name: str, summary: str, output: tuple[str, str, SX], *more: tuple[str, str, SX]) -> Kernel:
+        return _kernel(closures, name, summary, [output], *more)
+
+    return {
+        "integrate": kernel(
+            "integrate", "Configuration q moved by the increment v on the joints' Lie groups.",
+            ("q_moved", "coordinates", integrate(topology, q, v)), speed,
+        ),
+        "rates": kernel(
+            "rates", "Coordinate rates N(q) v.", ("qdot", "coordinate rates", coordinate_rates(topology, q, v)), speed
+        ),
+        "poses": kernel(
+            "poses", "World pose of every frame: R row by row, then p (m).",
+            ("pose", "12 numbers per frame", cs.vertcat(cs.SX(0, 1), *poses)),
+        ),
+        "motions": kernel(
+            "motions", "World twist (omega; velocity at the world's origin) of every tree velocity.",
+            ("twist", "6 numbers per tree velocity", cs.vertcat(cs.SX(0, 1), *twists)),
+        ),
+    }  # fmt: skip
