@@ -1,1 +1,67 @@
-"""RoboCompiler: closed-chain robots, written as graphs of physical records, compiled to exact and fast C."""
+"""RoboCompiler: closed-chain robots, written as graphs of physical records, compiled to exact and fast C.
+
+import robocompiler as rc
+robot = rc.compile("models/stewart.yaml", output="build")   # compiles what changed
+robot = rc.load("build/stewart")                            # needs only numpy and cffi
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robocompiler.errors import (
+    AssemblyError,
+    CompileError,
+    LoadError,
+    ModelError,
+    Problem,
+    RankError,
+    RoboCompilerError,
+)
+from robocompiler.runtime.robot import Robot, load
+from robocompiler.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from robocompiler.records.model import Mechanism
+
+__all__ = [
+    "AssemblyError",
+    "CompileError",
+    "LoadError",
+    "ModelError",
+    "Problem",
+    "RankError",
+    "RoboCompilerError",
+    "Robot",
+    "__version__",
+    "compile",
+    "load",
+]
+
+
+def compile(  # noqa: A001 - the public name; the builtin is not used here
+    model: str | Path | Mechanism,
+    output: str | Path = "build",
+    *,
+    independent: Sequence[str] = (),
+    **options: Any,
+) -> Robot:
+    """Compile a mechanism file (or records) into `output`/<name>/ and load it; only what changed is compiled again.
+
+    Args:
+        model: path of a YAML mechanism, or a Mechanism.
+        output: folder that receives one folder per robot.
+        independent: velocities or joints that should be independent where possible.
+        options: fields of `backend.build.BuildOptions`: real ('double' or 'float'), cc, workers.
+
+    Raises:
+        ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.
+        CompileError: the C compiler or the output folder fails.
+    """
+    from robocompiler.backend.build import BuildOptions
+    from robocompiler.compiler import compile_to_folder
+
+    _, report = compile_to_folder(model, output, independent=independent, options=BuildOptions(**options))
+    return load(report.folder)

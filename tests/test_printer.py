@@ -292,6 +292,19 @@ def test_sparse_outputs_hold_nonzeros_or_the_whole_matrix(tmp_path: Path) -> Non
     np.testing.assert_array_equal(Compiled(kernel, tmp_path)(np.array([5.0, 6.0]))[0], [5, 0, 6])
     whole = Kernel("whole", "", kernel.inputs, (Argument("m", 4),), kernel.function)
     np.testing.assert_array_equal(Compiled(whole, tmp_path)(np.array([5.0, 6.0]))[0], [5, 0, 0, 6])
+    wide = make_kernel({"x": x}, {"m": ca.SX(ca.Sparsity.triplet(2, 3, [1, 0], [0, 2]), x)})
+    wide = Kernel("wide", "", wide.inputs, (Argument("m", 6),), wide.function)
+    np.testing.assert_array_equal(Compiled(wide, tmp_path)(np.array([5.0, 6.0]))[0], [0, 5, 0, 0, 6, 0])
+
+
+def test_repeated_operands_have_names(tmp_path: Path) -> None:
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    kernel = make_kernel({"x": x, "y": y}, {"z": ca.vertcat(ca.sign(x + y), (x - y) ** 2)})
+    (got,) = Compiled(kernel, tmp_path)(np.array([2.0]), np.array([5.0]))
+    np.testing.assert_array_equal(got, [1, 9])
+    text = unit_text(kernel)
+    assert text.count("a0 + a1") == 1
+    assert text.count("a0 - a1") == 1
 
 
 def test_arguments_of_length_zero_are_left_out(tmp_path: Path) -> None:

@@ -21,8 +21,10 @@ def test_the_first_example_is_a_valid_model():
 
 
 WORDS = {
-    *keys.TOP_KEYS, *keys.BODY_KEYS, *keys.PLACEMENT_KEYS, *keys.JOINT_KEYS, *keys.JOINT_LIMIT_KEYS, *keys.COUPLING_KEYS,
-    *keys.PORT_KEYS, *keys.PORT_LIMIT_KEYS, *keys.CONTACTS, *keys.PARAMETER_KEYS, *keys.REFERENCE_KEYS, *keys.SCALE_KEYS,
+    *keys.TOP_KEYS, *keys.BODY_KEYS, *keys.PLACEMENT_KEYS, *keys.JOINT_KEYS, *keys.JOINT_LIMIT_KEYS,
+    *keys.COUPLING_KEYS,
+    *keys.PORT_KEYS, *keys.PORT_LIMIT_KEYS, *keys.CONTACTS, *keys.PARAMETER_KEYS, *keys.REFERENCE_KEYS,
+    *keys.SCALE_KEYS,
     *FUNCTIONS, *(kind.value for kind in JointType),
 }  # fmt: skip
 

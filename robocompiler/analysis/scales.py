@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +17,10 @@ Array = NDArray[np.float64]
 
 
 def length_scale(topology: Topology) -> float:
-    """The declared length scale, else the largest distance between two joint origins on one body (1 m if all coincide)."""
+    """The declared length scale, else the power of two nearest to the largest distance of two joint origins on one body.
+
+    1 m if all coincide.  A power of two changes no digits when it divides, and stays when one record is edited a little.
+    """
     mechanism = topology.mechanism
     if mechanism.length_scale is not None:
         return mechanism.length_scale
@@ -29,7 +33,7 @@ def length_scale(topology: Topology) -> float:
     spans = [float(np.linalg.norm(p - r)) for points in origins.values() for p, r in combinations(points, 2)]
     lengths = [abs(value) for name, value in mechanism.reference.coordinates if _is_length(topology, name)]
     largest = max([*spans, *lengths], default=0.0)
-    return largest if largest > 1e-9 else 1.0
+    return 2.0 ** round(math.log2(largest)) if largest > 1e-9 else 1.0
 
 
 def _is_length(topology: Topology, coordinate: str) -> bool:

@@ -17,7 +17,13 @@ def real_words(real: Real) -> dict[str, str]:
     """Type, constants and libm names that the templates use."""
     s = "f" if real == "float" else ""
     words = {name: name + s for name in ("fabs", "fmax", "sqrt", "sin", "cos")}
-    words |= {"zero": f"0.0{s}", "half": f"0.5{s}", "one": f"1.0{s}", "two": f"2.0{s}", "tiny": f"1e-{4 if s else 8}{s}"}
+    words |= {
+        "zero": f"0.0{s}",
+        "half": f"0.5{s}",
+        "one": f"1.0{s}",
+        "two": f"2.0{s}",
+        "tiny": f"1e-{4 if s else 8}{s}",
+    }
     digits = 5 if s else 11
     words |= {"real": real, "huge": f"1e30{s}", "pivot": f"1e-{digits}{s}", "pivot_digits": str(digits)}
     return words

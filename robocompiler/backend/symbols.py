@@ -118,4 +118,5 @@ def _symbol(data: bytes, position: int, wide: bool, order: str) -> tuple[int, in
 
 
 def _string(data: bytes, start: int) -> str:
-    return data[start : data.index(b"\0", start)].decode("ascii", "replace")
+    # A linked library's full table writes the version into the name: `sin@GLIBC_2.2.5`.
+    return data[start : data.index(b"\0", start)].decode("ascii", "replace").partition("@")[0]

@@ -148,7 +148,9 @@ def robot_view(program: RobotProgram, real: Real) -> RobotView:
     return _Views(program, real).robot()
 
 
-def compressed_places(patterns: Sequence[Pattern], rows: Sequence[Sequence[int]], shape: tuple[int, int]) -> list[list[int]]:
+def compressed_places(
+    patterns: Sequence[Pattern], rows: Sequence[Sequence[int]], shape: tuple[int, int]
+) -> list[list[int]]:
     """Where the nonzeros of blocks stacked by `rows` lie among the nonzeros of the whole, both by columns."""
     entries = [
         (column, rows[block][row], block, k)
@@ -182,7 +184,9 @@ class _Views:
         return print_prototype(kernel, function_name=f"{self.prefix}_{kernel.name}", real=self.real, sizes=sizes)
 
     def block(self, block: ClosureBlock, c_place: list[int], j_place: list[int]) -> BlockView:
-        public = [kernel for kernel in (block.closure, block.residual, block.jacobian, block.speeds) if _has_output(kernel)]
+        public = [
+            kernel for kernel in (block.closure, block.residual, block.jacobian, block.speeds) if _has_output(kernel)
+        ]
         return BlockView(
             name=block.name,
             prototypes=[f"/* {kernel.summary} */\n{self._prototype(kernel)}" for kernel in public],
@@ -198,7 +202,9 @@ class _Views:
             g_columns=block.speeds_pattern.columns,
         )
 
-    def module(self, entry: ModuleProgram, chart: str, independent: Sequence[int], block: BlockView | None) -> ModuleView:
+    def module(
+        self, entry: ModuleProgram, chart: str, independent: Sequence[int], block: BlockView | None
+    ) -> ModuleView:
         module, pattern = entry.module, entry.pattern
         reduction, names = self.program.reduction, self.topology.v_names
         columns = [*module.dependents, *module.independents]
@@ -252,8 +258,12 @@ class _Views:
         program, topology, reduction = self.program, self.topology, self.program.reduction
         blocks, real = program.blocks, self.real
         nk, nr = sum(len(b.condensed) for b in blocks), sum(len(b.augmented) for b in blocks)
-        c_places = compressed_places([b.jacobian_pattern for b in blocks], [b.augmented for b in blocks], (nr, topology.nv))
-        j_places = compressed_places([b.closure_pattern for b in blocks], [b.condensed for b in blocks], (nk, topology.nv))
+        c_places = compressed_places(
+            [b.jacobian_pattern for b in blocks], [b.augmented for b in blocks], (nr, topology.nv)
+        )
+        j_places = compressed_places(
+            [b.closure_pattern for b in blocks], [b.condensed for b in blocks], (nk, topology.nv)
+        )
         views = [self.block(b, c, j) for b, c, j in zip(blocks, c_places, j_places, strict=True)]
         by_name = {view.name: view for view in views}
         charts = [
@@ -291,7 +301,9 @@ class _Views:
             tolerance=TOLERANCE[real],
             q_enum=self._enum("Q", topology.q_names, q_units),
             v_enum=self._enum("V", topology.v_names, v_units),
-            u_enum=self._enum("U", [topology.v_names[i] for i in port.independent], [v_units[i] for i in port.independent]),
+            u_enum=self._enum(
+                "U", [topology.v_names[i] for i in port.independent], [v_units[i] for i in port.independent]
+            ),
             frame_enum=self._enum("FRAME", frames, frames),
             frames=frames,
             reference=literals(reduction.reference, real),

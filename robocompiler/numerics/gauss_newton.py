@@ -23,7 +23,15 @@ class Correction:
 
 
 def truncated_solve(J: Array, r: Array, cutoff: float) -> Array:
-    """Minimum-norm least-squares solution of J x = r, singular values below cutoff * largest treated as zero."""
+    """Minimum-norm least-squares solution of J x = r, singular values below cutoff * largest treated as zero.
+
+    A tall J of full rank, the usual case with redundant rows, is solved by QR, which is several times faster.
+    """
+    if J.shape[0] >= J.shape[1] > 0:
+        Q, R = np.linalg.qr(J)
+        pivots = np.abs(np.diag(R))
+        if pivots.min() > 1e-4 * pivots.max():
+            return np.asarray(np.linalg.solve(R, Q.T @ r), dtype=np.float64)
     x, *_ = np.linalg.lstsq(J, r, rcond=cutoff)
     return np.asarray(x, dtype=np.float64)
 

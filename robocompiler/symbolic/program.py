@@ -124,7 +124,11 @@ def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgra
 
 
 def _kernel(
-    closures: ClosureProgram, name: str, summary: str, outputs: Sequence[tuple[str, str, SX]], *more: tuple[str, str, SX]
+    closures: ClosureProgram,
+    name: str,
+    summary: str,
+    outputs: Sequence[tuple[str, str, SX]],
+    *more: tuple[str, str, SX],
 ) -> Kernel:
     """A kernel of q, `more` inputs and the parameters p; each output is (name, comment, column of nonzeros)."""
     symbols = closures.symbols

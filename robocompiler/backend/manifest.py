@@ -1,0 +1,215 @@
+"""The manifest: the contract between a compiled robot and whatever loads it, as one JSON file.
+
+Everything the runtime knows about a robot is here: names and units, where each joint's numbers lie, sparsity in
+compressed columns, charts and modules, limits, the rank report, operation counts, flags and digests.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from robocompiler.backend.cache import value_digest
+from robocompiler.backend.emit import Emission
+from robocompiler.graph.complexity import complexity
+from robocompiler.records.expressions import evaluate
+from robocompiler.records.joint_types import JOINT_SHAPES, coordinate_names
+from robocompiler.records.model import CoordinateSum, Joint, Limits, Mechanism, Port
+from robocompiler.symbolic.closures import ClosureProgram
+from robocompiler.symbolic.program import Pattern, RobotProgram
+from robocompiler.symbolic.reduction import Chart, Reduction
+from robocompiler.version import ABI, VERSION
+
+FORMAT = 1
+REFUSED_ROTATION = 3.0  # rad; a closure turned further than this is near the edge of the logarithm's principal branch
+
+
+def manifest_text(program: RobotProgram, emission: Emission, real: str, build: Mapping[str, Any]) -> str:
+    """The manifest of a robot; `build` tells compiler, flags and libraries."""
+    return json.dumps(_manifest(program, emission, real, build), indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mapping[str, Any]) -> dict[str, Any]:
+    closures, reduction = program.closures, program.reduction
+    topology = closures.topology
+    mechanism = topology.mechanism
+    chords = {chord.joint: chord for chord in topology.chords}
+    return {
+        "format": FORMAT,
+        "abi": ABI,
+        "robocompiler": VERSION,
+        "robot": program.name,
+        "prefix": emission.prefix,
+        "real": real,
+        "digest": emission.digest,
+        "source_digest": value_digest(repr(mechanism)),
+        "build": dict(build),
+        "cdef": cdef(emission.headers[f"{emission.prefix}.h"]),
+        "length": reduction.length,
+        "coordinates": _coordinates(topology.q_names, program),
+        "velocities": [
+            {"name": name, "unit": unit, "scale": scale}
+            for name, unit, scale in zip(
+                topology.v_names,
+                [u for s in topology.slots for u in JOINT_SHAPES[topology.kind(s.joint)].velocity_units],
+                reduction.column_scales,
+                strict=True,
+            )
+        ],
+        "joints": [
+            {
+                "name": slot.joint,
+                "type": topology.kind(slot.joint).value,
+                "a": topology.joint(slot.joint).a.body,
+                "b": topology.joint(slot.joint).b.body,
+                "role": _role(slot.joint, chords),
+                "q": [slot.q0, slot.nq],
+                "v": [slot.v0, slot.nv],
+            }
+            for slot in topology.slots
+        ],
+        "parameters": [{"name": p.name, "default": p.default} for p in mechanism.parameters],
+        "bodies": [body.name for body in mechanism.bodies],
+        "frames": [{"name": f.name, "movers": list(f.movers)} for f in program.kinematics.frames],
+        "ports": [_port(port, mechanism) for port in mechanism.ports],
+        "supports": [{"name": s.name, "contacts": dict(s.contacts)} for s in mechanism.supports],
+        "closures": _closures(closures),
+        "active": list(closures.active),
+        "row_scales": list(reduction.row_scales),
+        "condensed_pattern": _stacked(
+            [b.closure_pattern for b in program.blocks], [b.condensed for b in program.blocks], topology.nv
+        ),
+        "augmented_pattern": _stacked(
+            [b.jacobian_pattern for b in program.blocks], [b.augmented for b in program.blocks], topology.nv
+        ),
+        "charts": {chart.name: _chart(chart, reduction) for chart in reduction.charts},
+        "reference": list(reduction.reference),
+        "rank": _rank(reduction, len(closures.active)),
+        "floor": reduction.floor,
+        "refused_rotation": REFUSED_ROTATION,
+        "complexity": complexity(topology).__dict__,
+        "operations": {kernel.name: kernel.operations for kernel in program.kernels},
+        "warnings": list(mechanism.warnings),
+    }
+
+
+def cdef(header: str) -> str:
+    """The declarations of a generated header as cffi wants them: no preprocessor, no comments, sizes as numbers."""
+    sizes = dict(re.findall(r"^#define (\w+) (\d+)\b", header, re.M))
+    text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    text = re.sub(r"^#.*$", "", text, flags=re.M)
+    text = text.replace('extern "C" {', "")
+    text = re.sub(r"^\}$", "", text, flags=re.M)
+    text = re.sub(r"enum \{.*?\};", "", text, flags=re.S)
+    text = re.sub(r"\[[^\]]*\]", "[]", text)  # extents are for readers; cffi passes pointers
+    for name, value in sizes.items():
+        text = re.sub(rf"\b{name}\b", value, text)
+    return re.sub(r"\n\s*\n+", "\n", re.sub(r"[ \t]+", " ", text)).strip() + "\n"
+
+
+def _role(joint: str, chords: Mapping[str, Any]) -> str:
+    if joint not in chords:
+        return "tree"
+    return "kept" if chords[joint].kept else "cut"
+
+
+def _coordinates(names: Sequence[str], program: RobotProgram) -> list[dict[str, Any]]:
+    topology = program.closures.topology
+    entries = []
+    for slot in topology.slots:
+        joint = topology.joint(slot.joint)
+        units = JOINT_SHAPES[joint.type].coordinate_units
+        for k, (name, unit) in enumerate(zip(coordinate_names(joint.name, joint.type), units, strict=True)):
+            entries.append({"name": name, "unit": unit, "limits": _position(joint, k)})
+    assert [entry["name"] for entry in entries] == list(names)
+    return entries
+
+
+def _position(joint: Joint, k: int) -> list[float] | None:
+    shape = JOINT_SHAPES[joint.type]
+    if shape.nq != shape.nv or k >= len(joint.limits):
+        return None
+    interval = joint.limits[k].position
+    return None if interval is None else list(interval)
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    return {
+        "displacement": None if limits.position is None else list(limits.position),
+        "velocity": limits.velocity,
+        "effort": limits.effort,
+    }
+
+
+def _port(port: Port, mechanism: Mechanism) -> dict[str, Any]:
+    measure = port.measure
+    if isinstance(measure, CoordinateSum):
+        terms = {name: evaluate(weight, mechanism.defaults) for name, weight in measure.terms}
+        return {"name": port.name, "terms": terms, "limits": _limits(port.limits)}
+    return {"name": port.name, "distance": [measure.a.body, measure.b.body], "limits": _limits(port.limits)}
+
+
+def _closures(closures: ClosureProgram) -> list[dict[str, Any]]:
+    entries, condensed, augmented = [], 0, 0
+    for closure in closures.closures:
+        size = int(closure.full.numel())
+        entries.append(
+            {
+                "name": closure.name,
+                "kind": closure.kind,
+                "condensed": [condensed, len(closure.row_units)],
+                "augmented": [augmented, size],
+            }
+        )
+        condensed += len(closure.row_units)
+        augmented += size
+    return entries
+
+
+def _stacked(patterns: Sequence[Pattern], rows: Sequence[Sequence[int]], columns: int) -> dict[str, Any]:
+    entries = sorted(
+        (column, own[row])
+        for pattern, own in zip(patterns, rows, strict=True)
+        for row, column in zip(pattern.rows, pattern.columns, strict=True)
+    )
+    starts = [0] * (columns + 1)
+    for column, _ in entries:
+        starts[column + 1] += 1
+    for column in range(columns):
+        starts[column + 1] += starts[column]
+    return {"shape": [sum(map(len, rows)), columns], "colptr": starts, "rowind": [row for _, row in entries]}
+
+
+def _chart(chart: Chart, reduction: Reduction) -> dict[str, Any]:
+    return {
+        "independent": list(chart.independent),
+        "modules": [
+            {
+                "name": module.name,
+                "closures": list(module.closures),
+                "rows": list(module.rows),
+                "dependents": list(module.dependents),
+                "independents": list(module.independents),
+                "sign": module.sign,
+                "smallest_pivot": module.smallest_pivot,
+            }
+            for module in chart.modules
+        ],
+    }
+
+
+def _rank(reduction: Reduction, columns: int) -> dict[str, Any]:
+    rank = reduction.rank
+    return {
+        "rank": rank.rank,
+        "columns": columns,
+        "freedoms": columns - rank.rank,
+        "rows": len(reduction.row_scales),
+        "smallest_kept": rank.smallest_kept,
+        "largest_dropped": rank.largest_dropped,
+        "gap": rank.gap if rank.largest_dropped > 0 else None,
+        "singular_values": list(rank.singular_values),
+        "probe_ranks": list(rank.ranks),
+    }

@@ -1,0 +1,80 @@
+"""The straight line of passes, from a mechanism file to a folder of libraries.
+
+read -> Mechanism -> Topology -> ClosureProgram -> Reduction -> RobotProgram -> C text -> libraries
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from robocompiler.analysis.reduce import reduce_closures
+from robocompiler.backend.build import BuildOptions, BuildReport, Progress, build_robot
+from robocompiler.graph.build import derive_topology
+from robocompiler.graph.topology import Topology
+from robocompiler.records.model import Mechanism
+from robocompiler.records.reader import read_mechanism
+from robocompiler.symbolic.closures import ClosureProgram, build_closures
+from robocompiler.symbolic.program import RobotProgram, build_program
+from robocompiler.symbolic.reduction import Reduction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FrontEnd:
+    """The results of all passes before the backend, and the seconds that each took."""
+
+    mechanism: Mechanism
+    topology: Topology
+    closures: ClosureProgram
+    reduction: Reduction
+    program: RobotProgram
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def run_front_end(
+    model: str | Path | Mechanism, *, independent: Sequence[str] = (), progress: Progress | None = None
+) -> FrontEnd:
+    """Run every pass up to the robot program.  Raises ModelError, AssemblyError or RankError."""
+    seconds: dict[str, float] = {}
+
+    def step(name: str, run: Callable[[], T], describe: Callable[[T], str]) -> T:
+        begin = time.monotonic()
+        result = run()
+        seconds[name] = time.monotonic() - begin
+        if progress is not None:
+            progress(name, describe(result), seconds[name])
+        return result
+
+    def read() -> Mechanism:
+        return model if isinstance(model, Mechanism) else read_mechanism(model)
+
+    mechanism = step("read", read, lambda m: f"{len(m.bodies)} bodies, {len(m.joints)} joints")
+    topology = step(
+        "graph", lambda: derive_topology(mechanism), lambda t: f"{len(t.edges)} tree joints, {len(t.chords)} chords"
+    )
+    closures = step("closures", lambda: build_closures(topology), lambda c: f"{len(c.closures)} closures")
+    reduction = step(
+        "reduce",
+        lambda: reduce_closures(closures, independent),
+        lambda r: f"rank {r.rank.rank}, {len(r.chart('port').independent)} freedoms",
+    )
+    program = step("kernels", lambda: build_program(closures, reduction), lambda p: f"{len(p.kernels)} kernels")
+    return FrontEnd(mechanism, topology, closures, reduction, program, seconds)
+
+
+def compile_to_folder(
+    model: str | Path | Mechanism,
+    output: str | Path = "build",
+    *,
+    independent: Sequence[str] = (),
+    options: BuildOptions = BuildOptions(),
+    progress: Progress | None = None,
+) -> tuple[FrontEnd, BuildReport]:
+    """Compile `model` into `output`/<name>/ and return what was decided and done."""
+    front = run_front_end(model, independent=independent, progress=progress)
+    return front, build_robot(front.program, Path(output), options, progress)

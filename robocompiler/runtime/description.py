@@ -1,0 +1,172 @@
+"""Names and places: everything about a robot that needs no numbers, read from its manifest."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocompiler.runtime.reports import ModuleInfo, PortInfo, RankReport
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error for a name that is not there, with the nearest ones that are."""
+    close = difflib.get_close_matches(name, list(known), 3)
+    hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+    return ValueError(f"no {kind} is called {name!r}{hint}")
+
+
+class Description:
+    """Index of a robot's coordinates, velocities, joints, frames, ports, closures and charts."""
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        self.name: str = manifest["robot"]
+        self.coordinates: tuple[str, ...] = tuple(entry["name"] for entry in manifest["coordinates"])
+        self.velocities: tuple[str, ...] = tuple(entry["name"] for entry in manifest["velocities"])
+        self.joints: tuple[dict[str, Any], ...] = tuple(manifest["joints"])
+        self.frames: tuple[str, ...] = tuple(entry["name"] for entry in manifest["frames"])
+        self.closures: tuple[dict[str, Any], ...] = tuple(manifest["closures"])
+        self.charts: dict[str, Any] = manifest["charts"]
+        self.parameters: dict[str, float] = {entry["name"]: entry["default"] for entry in manifest["parameters"]}
+        self.reference: Array = np.array(manifest["reference"], dtype=np.float64)
+        self.active: Indices = np.array(manifest["active"], dtype=np.intp)
+        self.length: float = manifest["length"]
+        self.floor: float = manifest["floor"]
+        self.refused_rotation: float = manifest["refused_rotation"]
+        self.column_scales: Array = np.array([entry["scale"] for entry in manifest["velocities"]], dtype=np.float64)
+        self.row_scales: Array = np.array(manifest["row_scales"], dtype=np.float64)
+        self.limits: dict[int, tuple[float, float]] = {
+            i: tuple(entry["limits"]) for i, entry in enumerate(manifest["coordinates"]) if entry["limits"] is not None
+        }
+        self.ports = tuple(_port(entry) for entry in manifest["ports"])
+        self.rank_report = RankReport.of(manifest["rank"])
+        self.condensed = Sparsity(manifest["condensed_pattern"])
+        self.augmented = Sparsity(manifest["augmented_pattern"])
+        self._joint = {joint["name"]: joint for joint in self.joints}
+        self._coordinate = {name: i for i, name in enumerate(self.coordinates)}
+        self._frame = {name: i for i, name in enumerate(self.frames)}
+
+    @property
+    def chords(self) -> tuple[str, ...]:
+        """Names of the closing joints, in the order of their six augmented rows."""
+        return tuple(closure["name"] for closure in self.closures if closure["kind"] != "coupling")
+
+    def augmented_scales(self) -> Array:
+        """Sizes of one unit of the augmented rows: 1 for radians, the length scale for metres, a coupling's own."""
+        scales = np.ones(self.augmented.shape[0])
+        for closure in self.closures:
+            start, count = closure["augmented"]
+            if closure["kind"] == "coupling":
+                scales[start] = self.row_scales[closure["condensed"][0]]
+            else:
+                scales[start + 3 : start + count] = self.length
+        return scales
+
+    def frame_index(self, name: str) -> int:
+        """Index of a frame (every body is a frame of its own name)."""
+        if name not in self._frame:
+            raise unknown("frame", name, self.frames)
+        return self._frame[name]
+
+    def coordinate_slice(self, name: str) -> slice:
+        """Where the coordinates of a joint, or one coordinate, lie in q."""
+        if name in self._coordinate:
+            index = self._coordinate[name]
+            return slice(index, index + 1)
+        if name in self._joint:
+            start, count = self._joint[name]["q"]
+            return slice(start, start + count)
+        raise unknown("joint or coordinate", name, (*self._joint, *self.coordinates))
+
+    def velocity_indices(self, name: str) -> list[int]:
+        """Velocity indices of a joint, a velocity, or a coordinate of a joint."""
+        if name in self.velocities:
+            return [self.velocities.index(name)]
+        joint = self._joint.get(name.partition(":")[0])
+        if joint is None or (name not in self._joint and name not in self._coordinate):
+            raise unknown("joint or coordinate", name, (*self._joint, *self.coordinates))
+        start, count = joint["v"]
+        return list(range(start, start + count))
+
+    def modules(self, chart: str) -> tuple[ModuleInfo, ...]:
+        """The modules of a chart."""
+        return tuple(
+            ModuleInfo(
+                name=module["name"],
+                closures=tuple(self.closures[i]["name"] for i in module["closures"]),
+                dependents=tuple(self.velocities[i] for i in module["dependents"]),
+                independents=tuple(self.velocities[i] for i in module["independents"]),
+                smallest_pivot=module["smallest_pivot"],
+            )
+            for module in self.charts[chart]["modules"]
+        )
+
+    def independent(self, chart: str) -> Indices:
+        """Velocity indices of a chart's independent speeds, in the order of u."""
+        return np.array(self.charts[chart]["independent"], dtype=np.intp)
+
+    def configuration(self, values: Mapping[str, float | Sequence[float] | Array], base: Array) -> Array:
+        """`base` with the named joints or coordinates replaced."""
+        q = base.copy()
+        for name, value in values.items():
+            place = self.coordinate_slice(name)
+            given = np.atleast_1d(np.asarray(value, dtype=np.float64))
+            if given.shape != (place.stop - place.start,):
+                raise ValueError(f"{name!r} has {place.stop - place.start} coordinates, got {given.size}")
+            if not np.all(np.isfinite(given)):
+                raise ValueError(f"{name!r}: not a finite number: {value}")
+            q[place] = given
+        self.check_quaternions(q, repair=True)
+        return q
+
+    def check_quaternions(self, q: Array, repair: bool = False) -> None:
+        """Refuse quaternions that are not of unit length; small deviations are repaired in place on request."""
+        for joint in self.joints:
+            if joint["type"] in ("spherical", "free"):
+                start, count = joint["q"]
+                part = q[start + count - 4 : start + count]
+                norm = float(np.linalg.norm(part))
+                if abs(norm - 1) > 1e-6:
+                    raise ValueError(
+                        f"joint {joint['name']!r}: its quaternion (w, x, y, z) has length {norm:.6g}, not 1"
+                    )
+                if repair and abs(norm - 1) > 4e-16:
+                    part /= norm
+
+    def violated_limits(self, q: Array, slack: float = 1e-9) -> dict[str, tuple[float, float, float]]:
+        """{coordinate: (value, lower, upper)} of the position limits that q violates."""
+        return {
+            self.coordinates[i]: (float(q[i]), lower, upper)
+            for i, (lower, upper) in self.limits.items()
+            if not lower - slack <= q[i] <= upper + slack
+        }
+
+
+class Sparsity:
+    """A compressed-column pattern, and how its nonzeros spread into a dense matrix."""
+
+    def __init__(self, pattern: Mapping[str, Any]) -> None:
+        self.shape: tuple[int, int] = tuple(pattern["shape"])
+        self.rows: Indices = np.array(pattern["rowind"], dtype=np.intp)
+        self.columns: Indices = np.repeat(np.arange(self.shape[1]), np.diff(pattern["colptr"])).astype(np.intp)
+
+    @property
+    def nonzeros(self) -> int:
+        """Number of structural nonzeros."""
+        return int(self.rows.size)
+
+    def dense(self, values: Array, out: Array) -> Array:
+        """The matrix with these nonzeros, written into `out`."""
+        out[...] = 0.0
+        out[self.rows, self.columns] = values
+        return out
+
+
+def _port(entry: Mapping[str, Any]) -> PortInfo:
+    return PortInfo(entry["name"], entry.get("terms", {}), tuple(entry.get("distance", ())), entry["limits"])
