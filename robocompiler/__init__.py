@@ -21,10 +21,12 @@ from robocompiler.errors import (
     RoboCompilerError,
 )
 from robocompiler.runtime.robot import Robot, load
-from robocompiler.version import VERSION as __version__
+from robocompiler.version import VERSION
 
 if TYPE_CHECKING:
     from robocompiler.records.model import Mechanism
+
+__version__ = VERSION
 
 __all__ = [
     "AssemblyError",
@@ -41,7 +43,7 @@ __all__ = [
 ]
 
 
-def compile(  # noqa: A001 - the public name; the builtin is not used here
+def compile(
     model: str | Path | Mechanism,
     output: str | Path = "build",
     *,

@@ -22,6 +22,7 @@ from robocompiler.symbolic.program import RobotProgram, build_program
 from robocompiler.symbolic.reduction import Reduction
 
 T = TypeVar("T")
+DEFAULT_OPTIONS = BuildOptions()
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def compile_to_folder(
     output: str | Path = "build",
     *,
     independent: Sequence[str] = (),
-    options: BuildOptions = BuildOptions(),
+    options: BuildOptions = DEFAULT_OPTIONS,
     progress: Progress | None = None,
 ) -> tuple[FrontEnd, BuildReport]:
     """Compile `model` into `output`/<name>/ and return what was decided and done."""

@@ -1,9 +1,10 @@
-"""The two charts that are compiled: the port chart (what a controller commands) and the inner chart (cheapest to solve).
+"""The two charts that are compiled: the port chart (what a controller commands) and the inner chart (cheapest to
+solve).
 
 The port chart takes as dependents the unactuated joints first, then ports, then free roots; users may ask for others to
-stay independent.  The inner chart starts from the dependents that occur in the fewest closures (a matroid greedy, which is
-optimal for that sum) and then exchanges one dependent for one independent as long as the modules get smaller or, at equal
-size, R_p better conditioned.  An exchange multiplies det R_p by the entry of R_p^-1 R_a that it pivots on.
+stay independent.  The inner chart starts from the dependents that occur in the fewest closures (a matroid greedy, which
+is optimal for that sum) and then exchanges one dependent for one independent as long as the modules get smaller or, at
+equal size, R_p better conditioned.  An exchange multiplies det R_p by the entry of R_p^-1 R_a that it pivots on.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.analysis.modules import Touch, partition
+from robocompiler.analysis.modules import Samples, Touch, partition
 from robocompiler.analysis.selection import select_columns
 from robocompiler.numerics.gap import CLEAR
 
@@ -24,7 +25,7 @@ Cost = tuple[int, int, int, float]
 
 
 def port_dependents(jacobians: Sequence[Array], preference: Callable[[int], int], rank: int) -> list[int]:
-    """Dependent columns of the port chart.  `preference` ranks columns: 0 is rather dependent, larger rather independent."""
+    """Dependent columns of the port chart.  `preference` of a column: 0 rather dependent, larger rather independent."""
     columns = range(jacobians[0].shape[1])
     levels = sorted({preference(column) for column in columns})
     classes = [[column for column in columns if preference(column) == level] for level in levels]
@@ -69,8 +70,9 @@ def _improve(jacobians: Sequence[Array], touched: Sequence[Touch], dependents: l
     return best, sorted(dependents)
 
 
-def inner_dependents(jacobians: Sequence[Array], touched: Sequence[Touch], port: Sequence[int], rank: int) -> list[int]:
-    """Dependent columns of the inner chart: the best of the searches begun at the greedy choice and at the port chart."""
+def inner_dependents(samples: Samples, port: Sequence[int], rank: int) -> list[int]:
+    """Dependent columns of the inner chart: the better search from the greedy choice and the port chart."""
+    jacobians, touched = samples.jacobians, samples.touched
     count = [sum(column in touch.variables for touch in touched) for column in range(jacobians[0].shape[1])]
     greedy = port_dependents(jacobians, lambda column: count[column], rank)
     starts = [start for start in (greedy, list(port)) if len(start) == rank]

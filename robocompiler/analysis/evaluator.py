@@ -27,7 +27,7 @@ class ClosureEvaluator:
         self.program = program
         topology = program.topology
         self.length = length_scale(topology)
-        self.active = np.array(program.active, dtype=int)
+        self.active: NDArray[np.intp] = np.array(program.active, dtype=np.intp)
         self.column_scales = velocity_scales(topology, self.length)
         self.parameters = np.array([parameter.default for parameter in topology.mechanism.parameters])
         q, p = program.symbols.q, program.symbols.p

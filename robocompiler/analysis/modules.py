@@ -25,6 +25,19 @@ class Touch:
     variables: frozenset[int]
 
 
+@dataclass(frozen=True)
+class Samples:
+    """The scaled condensed Jacobians at the probes, and what their rows and columns are.
+
+    closure_rows: row numbers of every closure; touched: its columns; active: the velocity index of every column.
+    """
+
+    jacobians: tuple[Array, ...]
+    closure_rows: tuple[tuple[int, ...], ...]
+    touched: tuple[Touch, ...]
+    active: tuple[int, ...]
+
+
 def partition(touched: Sequence[Touch], dependents: Collection[int]) -> tuple[tuple[int, ...], ...]:
     """Closures grouped by shared dependents."""
     return dependency_modules(touched, dependents)
@@ -34,20 +47,18 @@ def make_chart(
     name: str,
     independent: Sequence[int],
     dependents: Sequence[int],
-    jacobians: Sequence[Array],
-    closure_rows: Sequence[Sequence[int]],
-    touched: Sequence[Touch],
-    active: Sequence[int],
+    samples: Samples,
     prefix: str,
 ) -> Chart:
     """The chart with `dependents` (column numbers of the scaled Jacobians), its modules and their selected rows.
 
     Raises RankError when a module has fewer independent rows than dependents: the choice is not a chart.
     """
+    jacobians, touched, active = samples.jacobians, samples.touched, samples.active
     modules = []
     for number, closures in enumerate(partition(touched, dependents)):
         columns = sorted(set(dependents) & frozenset().union(*(touched[c].variables for c in closures)))
-        rows = [row for c in closures for row in closure_rows[c]]
+        rows = [row for c in closures for row in samples.closure_rows[c]]
         blocks = [J[np.ix_(rows, columns)] for J in jacobians]
         picked = select_columns([block.T for block in blocks], [range(len(rows))], len(columns), CLEAR / 10)
         if len(picked) < len(columns):
@@ -57,7 +68,8 @@ def make_chart(
         selected = [rows[k] for k in sorted(picked)]
         square = [J[np.ix_(selected, columns)] for J in jacobians]
         pivots = [float(np.linalg.svd(R, compute_uv=False)[-1]) for R in square if R.size]
-        reached = set(np.flatnonzero(np.any([np.any(J[selected] != 0, axis=0) for J in jacobians], axis=0)))
+        occurs = np.any([np.any(J[selected] != 0, axis=0) for J in jacobians], axis=0)
+        reached = set(map(int, np.flatnonzero(occurs)))
         modules.append(
             Module(
                 name=f"{prefix}module_{number}",

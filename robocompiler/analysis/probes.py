@@ -1,4 +1,4 @@
-"""The configurations at which rank and pivots are judged: the assembled reference and others reached along the mechanism."""
+"""The configurations at which rank and pivots are judged: the reference and others reached along the mechanism."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLOSED = 1e-8
 
 
 def null_space(J: Array) -> Array:
-    """Orthonormal basis (n, d) of the motions that a scaled Jacobian allows (singular values up to CLEAR count as zero)."""
+    """Orthonormal basis (n, d) of the motions that a scaled Jacobian allows (values up to CLEAR count as zero)."""
     if not J.shape[0]:
         return np.eye(J.shape[1])
     _, values, Vt = np.linalg.svd(J)
@@ -43,7 +43,7 @@ def room(evaluator: ClosureEvaluator, q: Array) -> Array:
                 margin = min(q[place[name]] - interval[0], interval[1] - q[place[name]])
                 scaled = max(margin, 0.02 * (interval[1] - interval[0])) / evaluator.column_scales[slot.v0 + k]
                 result[slot.v0 + k] = min(STEP, scaled)
-    return result[evaluator.active]
+    return np.asarray(result[evaluator.active])
 
 
 def probe(evaluator: ClosureEvaluator, reference: Array, count: int = COUNT) -> list[Array]:

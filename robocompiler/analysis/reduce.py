@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robocompiler.analysis.charts import inner_dependents, port_dependents
 from robocompiler.analysis.evaluator import ClosureEvaluator
-from robocompiler.analysis.modules import Touch, make_chart
+from robocompiler.analysis.modules import Samples, Touch, make_chart
 from robocompiler.analysis.probes import probe
 from robocompiler.analysis.refusals import refuse_open, refuse_unclear_rank
 from robocompiler.errors import ModelError, Problem
@@ -113,22 +113,26 @@ def _charts(
         return 1 if names[index] in ported else 0
 
     structure = evaluator.structure
-    touched = [
-        Touch(closure.name, frozenset(map(int, np.flatnonzero(structure[list(rows)][:, active].any(axis=0)))))
-        for closure, rows in zip(program.closures, evaluator.closure_rows, strict=True)
-    ]
+    samples = Samples(
+        jacobians=tuple(jacobians),
+        closure_rows=tuple(evaluator.closure_rows),
+        touched=tuple(
+            Touch(closure.name, frozenset(map(int, np.flatnonzero(structure[list(rows)][:, active].any(axis=0)))))
+            for closure, rows in zip(program.closures, evaluator.closure_rows, strict=True)
+        ),
+        active=tuple(active),
+    )
     port = sorted(port_dependents(jacobians, level, rank.rank))
-    inner = inner_dependents(jacobians, touched, port, rank.rank)
+    inner = inner_dependents(samples, port, rank.rank)
 
-    def order(column: int) -> tuple[int, int]:  # free roots, then ports in file order, then the rest
-        kind = level(column)
+    def order(column: int) -> tuple[int, int, int]:  # free roots, then ports in file order, then the rest
         place = ported.get(names[active[column]], len(ported))
-        return (0 if names[active[column]].partition(":")[0] in free else 1 if kind else 2, place)
+        group = 0 if names[active[column]].partition(":")[0] in free else 1 if level(column) else 2
+        return group, place, column
 
     def chart(name: str, dependents: list[int], prefix: str) -> Chart:
-        rest = sorted(set(range(len(active))) - set(dependents), key=lambda c: (order(c), c))
-        independents = [active[column] for column in rest]
-        return make_chart(name, independents, dependents, jacobians, evaluator.closure_rows, touched, active, prefix)
+        rest = sorted(set(range(len(active))) - set(dependents), key=order)
+        return make_chart(name, [active[column] for column in rest], dependents, samples, prefix)
 
     return chart("port", port, ""), chart("inner", inner, "inner_")
 
@@ -140,7 +144,7 @@ def _hold_independents(evaluator: ClosureEvaluator, assembled: Array, chart: Cha
     held assembly fails (values that are only roughly right, say) the nearest one stands.
     """
     held = set(chart.independent)
-    free = np.array([k for k, index in enumerate(evaluator.active) if int(index) not in held], dtype=int)
+    free = np.array([k for k, index in enumerate(evaluator.active) if int(index) not in held], dtype=np.intp)
     start = evaluator.recover(evaluator.seed())
     result = correct(evaluator, start, free)
     if result.residual > OPEN or np.abs(result.q - start).max(initial=0.0) > 1.0:

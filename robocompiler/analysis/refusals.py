@@ -66,8 +66,8 @@ def refuse_unclear_rank(evaluator: ClosureEvaluator, jacobians: Sequence[Array],
         "robot": topology.mechanism.name,
     }
     raise RankError(
-        f"the rank of the closures is not clear: {len(rank.between)} singular values lie between rounding ({NOISE:g}) and "
-        f"independent rows ({CLEAR:g}); the largest is {rank.between[0]:.2e}.\n"
+        f"the rank of the closures is not clear: {len(rank.between)} singular values lie between rounding ({NOISE:g}) "
+        f"and independent rows ({CLEAR:g}); the largest is {rank.between[0]:.2e}.\n"
         "Loops that should be redundant (planar loops of 3-D hinges, say) are almost so: axes or points were rounded.\n"
         f"Taken as redundant, rank is {rank.rank} and {freedoms} freedoms remain; taken as they stand, those rows lock "
         "freedoms.  Joints that tilt or shift these rows (radians, or lengths over "

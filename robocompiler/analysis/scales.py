@@ -1,4 +1,4 @@
-"""The scales that make closure rows and columns comparable: radians as they are, lengths over one characteristic length."""
+"""The scales that make closure rows and columns comparable: radians as they are, lengths over one length."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ Array = NDArray[np.float64]
 
 
 def length_scale(topology: Topology) -> float:
-    """The declared length scale, else the power of two nearest to the largest distance of two joint origins on one body.
+    """The declared length scale, else the power of two nearest to the largest distance of two joint origins on one
+    body.
 
-    1 m if all coincide.  A power of two changes no digits when it divides, and stays when one record is edited a little.
+    1 m if all coincide.  A power of two changes no digits when it divides, and stays when one record is edited a
+    little.
     """
     mechanism = topology.mechanism
     if mechanism.length_scale is not None:

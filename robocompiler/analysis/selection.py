@@ -14,8 +14,9 @@ def select_columns(matrices: Sequence[Array], classes: Sequence[Sequence[int]], 
     """Up to `rank` columns that are independent in every matrix, earlier classes exhausted before later ones.
 
     Pivoted Gram-Schmidt run on all matrices together: each step takes the column whose remainder, the smallest over the
-    matrices, is largest (first of equals, so the order of a class breaks ties).  Columns whose remainder is below `least` are
-    dependent.  Since columns form a matroid, taking classes in order gives as many of the early classes as possible.
+    matrices, is largest (first of equals, so the order of a class breaks ties).  Columns whose remainder is below
+    `least` are dependent.  Since columns form a matroid, taking classes in order gives as many of the early classes as
+    possible.
     """
     remainders = [np.array(matrix, dtype=np.float64) for matrix in matrices]
     chosen: list[int] = []
@@ -28,8 +29,10 @@ def select_columns(matrices: Sequence[Array], classes: Sequence[Sequence[int]], 
                 break
             column = left.pop(best)
             chosen.append(column)
-            for R in remainders:
+            for k, R in enumerate(remainders):
                 direction = R[:, column] / np.linalg.norm(R[:, column])
-                R -= np.outer(direction, direction @ R)  # twice: one pass loses digits when remainders are small
-                R -= np.outer(direction, direction @ R)
+                once = R - np.outer(direction, direction @ R)
+                remainders[k] = once - np.outer(
+                    direction, direction @ once
+                )  # twice: digits are lost in small remainders
     return chosen

@@ -1,7 +1,7 @@
 """RobotProgram to a folder of C files, libraries and a manifest.
 
-Text is always emitted again and written where it changed; objects are reused by content.  Libraries are linked beside the
-old ones and the manifest is replaced last, so that a failed or killed build leaves what was loadable loadable.
+Text is always emitted again and written where it changed; objects are reused by content.  Libraries are linked beside
+the old ones and the manifest is replaced last, so that a failed or killed build leaves what was loadable loadable.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did: the folder, the changed files, why each unit was compiled ('unchanged' if not), seconds a step."""
+    """What a build did: folder, changed files, why each unit was compiled ('unchanged' if not), seconds a step."""
 
     folder: Path
     prefix: str
@@ -63,8 +63,8 @@ def build_robot(
 ) -> BuildReport:
     """Emit, compile and link one robot into `output`/<name>/.
 
-    `progress(step, item, seconds)` is told of every finished step.  CompileError when the folder cannot be written or the
-    compiler is missing or fails; whatever was there before still loads.
+    `progress(step, item, seconds)` is told of every finished step.  CompileError when the folder cannot be written or
+    the compiler is missing or fails; whatever was there before still loads.
     """
     tell = progress or _silent
     begin = time.monotonic()

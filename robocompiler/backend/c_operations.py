@@ -150,7 +150,7 @@ class CReal:
 
 def operation_name(code: int) -> str:
     """CasADi's name of operation `code`, for messages."""
-    return _NAMES.get(code, f"number {code}")
+    return str(_NAMES.get(code, f"number {code}"))
 
 
 def _single(number: float) -> str:

@@ -47,7 +47,7 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(templates_folder()),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
-        autoescape=False,  # the output is C; names are of letters, digits and _ - . / space, harmless in identifiers and comments
+        autoescape=False,  # the output is C, not HTML; names hold only letters, digits and _ - . / space
     )
 
 

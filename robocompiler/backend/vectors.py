@@ -15,7 +15,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Vectors:
-    """Expected values at the assembled reference: lift E (nv, d), v = E u for a fixed u, and the frames' poses (12 each).
+    """Expected values at the assembled reference: lift E (nv, d), v = E u for a fixed u, and the frames' poses (12
+    each).
 
     `started` is the reference with the port chart's dependents moved a little: the corrector must bring it back.
     """

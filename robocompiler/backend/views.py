@@ -63,7 +63,7 @@ class ModuleView:
 
 @dataclass(frozen=True)
 class ChartView:
-    """One chart: C infix of its functions, the velocity of every independent speed, and the modules that solve something."""
+    """One chart: C infix of its functions, the velocity of every independent speed, and its modules."""
 
     infix: str
     independent: tuple[int, ...]

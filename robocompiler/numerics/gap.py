@@ -1,8 +1,8 @@
 """The rank decision: find the gap in the singular values of the scaled closure Jacobian, or say that there is none.
 
-Rows are scaled to radians (lengths over the length scale), columns to radians or length scales, so that a singular value
-is the change of closure per unit of motion.  Redundant rows of exact records leave rounding (below `NOISE`); rows that
-are independent are well above `CLEAR`.  Anything in between is a near-redundancy: rounded axes, not mechanics.
+Rows are scaled to radians (lengths over the length scale), columns to radians or length scales, so that a singular
+value is the change of closure per unit of motion.  Redundant rows of exact records leave rounding (below `NOISE`); rows
+that are independent are well above `CLEAR`.  Anything in between is a near-redundancy: rounded axes, not mechanics.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class RankDecision:
     """The rank shared by all probed configurations and the evidence.
 
     smallest_kept and largest_dropped are the singular values on the two sides of the gap, the worst over the probes
-    (relative to each probe's largest one); gap is their ratio.  `clear` is False when values lie between NOISE and CLEAR;
-    those are listed in `between`.  singular_values are those of the first probe (the reference).
+    (relative to each probe's largest one); gap is their ratio.  `clear` is False when values lie between NOISE and
+    CLEAR; those are listed in `between`.  singular_values are those of the first probe (the reference).
     """
 
     rank: int
@@ -45,8 +45,8 @@ class RankDecision:
 def decide_rank(matrices: Sequence[Array]) -> RankDecision:
     """Decide the rank from the scaled Jacobians at several configurations.
 
-    The rank is the largest one seen, since an accidental singular pose only lowers it.  A probe of lower rank is reported in
-    `ranks` and does not enter the gap.
+    The rank is the largest one seen, since an accidental singular pose only lowers it.  A probe of lower rank is
+    reported in `ranks` and does not enter the gap.
     """
     spectra = []
     for matrix in matrices:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from robocompiler.numerics.problem import ClosureProblem
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def _largest(r: Array) -> float:
 def correct(
     problem: ClosureProblem,
     q: Array,
-    free: Array,
+    free: Indices,
     *,
     tolerance: float = 1e-13,
     cutoff: float = 1e-7,
@@ -52,8 +53,8 @@ def correct(
 ) -> Correction:
     """Minimum-norm Gauss-Newton over the active increments listed in `free`; the others are held.
 
-    Steps are limited to `max_step` (scaled) and halved until the residual falls.  Iteration goes on past `tolerance` while it
-    still improves, so that the result is as closed as rounding allows.
+    Steps are limited to `max_step` (scaled) and halved until the residual falls.  Iteration goes on past `tolerance`
+    while it still improves, so that the result is as closed as rounding allows.
     """
     r = problem.rows(q)
     history = [_largest(r)]
@@ -82,7 +83,7 @@ def correct(
     return Correction(q, history[-1], tuple(history), history[-1] <= tolerance)
 
 
-def smallest_gap(problem: ClosureProblem, q: Array, free: Array, *, max_iterations: int = 300) -> Array:
+def smallest_gap(problem: ClosureProblem, q: Array, free: Indices, *, max_iterations: int = 300) -> Array:
     """A configuration that minimises |rows|^2 over the free increments (Levenberg-Marquardt, gain-ratio damping)."""
     r = problem.rows(q)
     damping = 1e-3

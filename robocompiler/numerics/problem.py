@@ -15,9 +15,12 @@ class ClosureProblem(Protocol):
 
     def rows(self, q: Array) -> Array:
         """Residual (m,)."""
+        ...
 
     def jacobian(self, q: Array) -> Array:
         """Jacobian (m, n) with respect to the scaled active increments."""
+        ...
 
     def retract(self, q: Array, step: Array) -> Array:
         """q moved by the scaled active increments `step` (n,), eliminated coordinates recovered."""
+        ...

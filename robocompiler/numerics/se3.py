@@ -1,7 +1,7 @@
 """SE(3) for numpy: exp, log, adjoint and the left Jacobian, angular first, V = (omega; v).
 
-The runtime's continuation needs these outside the compiled code.  Formulas as in `symbolic.spatial`; the left Jacobian is
-summed as the series sum ad^k/(k+1)!, which is exact to rounding for |phi| <= pi.
+The runtime's continuation needs these outside the compiled code.  Formulas as in `symbolic.spatial`; the left Jacobian
+is summed as the series sum ad^k/(k+1)!, which is exact to rounding for |phi| <= pi.
 """
 
 from __future__ import annotations

@@ -49,7 +49,9 @@ FUNCTIONS: dict[str, int] = {  # name: number of arguments
 class Algebra(Protocol):
     """Gives the callable behind a function or operator name, for one number type."""
 
-    def __call__(self, function: str) -> Callable[..., Any]: ...
+    def __call__(self, function: str) -> Callable[..., Any]:
+        """The callable behind `function`."""
+        ...
 
 
 def fold(expression: Scalar, symbols: Mapping[str, T], algebra: Algebra, constant: Callable[[float], T]) -> T:
@@ -85,7 +87,7 @@ _FLOAT: dict[str, Callable[..., float]] = {
 
 
 def float_algebra(function: str) -> Callable[..., float]:
-    """The algebra of Python floats (raises the usual ValueError, OverflowError or ZeroDivisionError outside domains)."""
+    """The algebra of Python floats (ValueError, OverflowError or ZeroDivisionError outside domains)."""
     return _FLOAT[function]
 
 

@@ -36,7 +36,7 @@ class JointType(str, Enum):
 
 @dataclass(frozen=True)
 class JointShape:
-    """Coordinate and velocity suffixes of a joint type ('' names the only coordinate after its joint) and their units."""
+    """Coordinate and velocity suffixes of a joint type ('': the only one, named after its joint), with units."""
 
     coordinates: tuple[str, ...]
     velocities: tuple[str, ...]
@@ -83,7 +83,7 @@ JOINT_SHAPES: dict[JointType, JointShape] = {
 
 
 def coordinate_names(joint: str, kind: JointType) -> tuple[str, ...]:
-    """Full names of a joint's coordinates: `joint` for a single one, else `joint:suffix` (':' is not legal in names)."""
+    """Full names of a joint's coordinates: `joint` for a single one, else `joint:suffix` (names have no ':')."""
     return tuple(joint if not suffix else f"{joint}:{suffix}" for suffix in JOINT_SHAPES[kind].coordinates)
 
 

@@ -63,8 +63,8 @@ class Joint:
     """X = A Q(q) B^-1 maps coordinates of b's body to a's body (`joint_types` defines Q).
 
     `axis` is a unit vector in the joint frame; `axis2` (universal) a unit vector fixed on body b, equal to its
-    joint-frame value at q = 0; `pitch` (screw) in metres per radian.  `limits`, `armature` (kg m^2 or kg, reflected), `damping`
-    (N m s/rad or N s/m) and `friction` (N m or N) have one entry per velocity of the joint type.
+    joint-frame value at q = 0; `pitch` (screw) in metres per radian.  `limits`, `armature` (kg m^2 or kg, reflected),
+    `damping` (N m s/rad or N s/m) and `friction` (N m or N) have one entry per velocity of the joint type.
     """
 
     name: str

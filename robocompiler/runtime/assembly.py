@@ -1,7 +1,8 @@
 """Assembly: from any configuration to an assembled one on the authored branch, or a typed refusal.
 
 1. What is closed already comes back bit for bit.
-2. Newton in C, module by module, with the independents held.  It gives up rather than jump: on steps above half a radian
+2. Newton in C, module by module, with the independents held.  It gives up rather than jump: on steps above half a
+radian
    or length scale, on a sign change of det R_p, on a residual that grows.
 3. Continuation of the artificial defect from the given configuration.
 4. Continuation along the mechanism, from the reference, moving the independents to the wanted values.

@@ -31,7 +31,8 @@ class Library:
         try:
             self._ffi.cdef(manifest["cdef"])
             self._library = self._ffi.dlopen(str(path.resolve()))
-            digest = self._ffi.string(getattr(self._library, f"{self.prefix}_digest")()).decode()
+            text = self._ffi.string(getattr(self._library, f"{self.prefix}_digest")())
+            digest = text.decode() if isinstance(text, bytes) else text
         except (OSError, AttributeError, cffi.CDefError, cffi.FFIError, TypeError) as error:
             raise LoadError(f"{path}: cannot be loaded ({error}); compile the model again on this machine") from None
         if digest != manifest["digest"]:
@@ -46,11 +47,13 @@ class Library:
 
     def input(self, values: Array) -> Any:
         """A C array view of `values` (copied only if the precision differs)."""
-        return self._ffi.from_buffer(self._pointer, np.ascontiguousarray(values, dtype=self.real))
+        buffer: Any = np.ascontiguousarray(values, dtype=self.real)  # numpy's buffer protocol is not typed before 3.12
+        return self._ffi.from_buffer(self._pointer, buffer)
 
     def output(self, values: Array) -> Any:
         """A writable C array view of `values`, which must have the library's precision."""
-        return self._ffi.from_buffer(self._pointer, values, require_writable=True)
+        buffer: Any = values
+        return self._ffi.from_buffer(self._pointer, buffer, require_writable=True)
 
     def new(self, *shape: int) -> Array:
         """A zeroed array of the library's precision."""

@@ -17,7 +17,7 @@ def rotation(quaternion: Array) -> Array:
     """Rotation matrix of a unit quaternion (w, x, y, z)."""
     w, v = quaternion[0], quaternion[1:]
     V = se3.skew(v)
-    return np.eye(3) + 2 * w * V + 2 * V @ V
+    return np.asarray(np.eye(3) + 2 * w * V + 2 * V @ V)
 
 
 def difference(joints: Sequence[dict[str, Any]], a: Array, b: Array, nv: int) -> Array:

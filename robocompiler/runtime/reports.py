@@ -37,9 +37,10 @@ class PortInfo:
 class RankReport:
     """The rank decision with its evidence.
 
-    rank of the condensed closure Jacobian (rows x columns), freedoms = columns - rank; smallest_kept and largest_dropped:
-    the scaled singular values on both sides of the gap, worst over all probed configurations; gap: their ratio, None when
-    nothing was dropped; singular_values at the reference, relative to the largest; probe_ranks at each configuration.
+    rank of the condensed closure Jacobian (rows x columns), freedoms = columns - rank; smallest_kept and
+    largest_dropped: the scaled singular values on both sides of the gap, worst over all probed configurations; gap:
+    their ratio, None when nothing was dropped; singular_values at the reference, relative to the largest; probe_ranks
+    at each configuration.
     """
 
     rank: int
@@ -55,7 +56,9 @@ class RankReport:
     @staticmethod
     def of(data: Mapping[str, Any]) -> RankReport:
         """From the manifest's record."""
-        values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
+        }
         return RankReport(**values)
 
     def __str__(self) -> str:

@@ -23,9 +23,10 @@ Array = NDArray[np.float64]
 class Robot:
     """A compiled robot in one chart.
 
-    q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the chart.
-    SI units and radians.  Arguments are anything that numpy turns into float64 arrays; wrong lengths and numbers that
-    are not finite raise ValueError.  Methods with `out` write into it and return it.  Safe to share between threads.
+    q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the
+    chart. SI units and radians.  Arguments are anything that numpy turns into float64 arrays; wrong lengths and numbers
+    that are not finite raise ValueError.  Methods with `out` write into it and return it.  Safe to share between
+    threads.
     """
 
     def __init__(self, library: Library, description: Description, chart: str, parameters: Mapping[str, float]) -> None:

@@ -3,7 +3,8 @@
 For chord e = (b, c) with forest path P_e (DESIGN section 3):
 
     Delta_e = T_e X_e^-1,   rho_e = log(Delta_e)^vee
-    C_e v   = J_l(rho_e)^-1 [ sum_i Ad_{Z_i} Xi_i v_i - Ad_Delta Xi_e v_e ]        (rho_e in the axes of body b, at its origin)
+    C_e v   = J_l(rho_e)^-1 [ sum_i Ad_{Z_i} Xi_i v_i - Ad_Delta Xi_e v_e ]        (rho_e in the axes of body b, at its
+    origin)
 
 The condensed rows keep only the components that the closing joint forbids.  Everything is local: a chord's expressions
 mention the coordinates on its own path, posed in the first joint frame below the lowest common ancestor.
@@ -36,9 +37,9 @@ _NONE: tuple[int, ...] = ()
 class Closure:
     """One comparison: a chord or a coupling.
 
-    rows (m,) condensed residual and jacobian (m, nv) sparse; row_units 'm', 'rad' or '1'; full (6,) or (1,) the augmented
-    residual and full_jacobian (.., nv); recovered (k,) the coordinates of an eliminated joint, written to q at
-    recovered_q, and recovered_jacobian (kv, nv) its speeds, which are v at recovered_v.
+    rows (m,) condensed residual and jacobian (m, nv) sparse; row_units 'm', 'rad' or '1'; full (6,) or (1,) the
+    augmented residual and full_jacobian (.., nv); recovered (k,) the coordinates of an eliminated joint, written to q
+    at recovered_q, and recovered_jacobian (kv, nv) its speeds, which are v at recovered_v.
     """
 
     name: str

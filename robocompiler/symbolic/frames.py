@@ -1,9 +1,9 @@
 """Joint frames re-expressed so that every axis is the z axis of its frame, exactly up to rounding.
 
-X = A Q(q) B^-1 with Q about n becomes X = A' F(q) B'^-1 with A' = A R_n, B' = B R_m, where R_n maps z to n, R_m maps z to
-axis2 (universal; n otherwise), and F is built of rotations about and translations along z.  Axes are never snapped to a
-nearby coordinate axis: one that is 4e-6 rad off stays so.  Only rounding noise (below 8 units in the last place of 1)
-is cleared, so that structural zeros are seen as zeros.
+X = A Q(q) B^-1 with Q about n becomes X = A' F(q) B'^-1 with A' = A R_n, B' = B R_m, where R_n maps z to n, R_m maps z
+to axis2 (universal; n otherwise), and F is built of rotations about and translations along z.  Axes are never snapped
+to a nearby coordinate axis: one that is 4e-6 rad off stays so.  Only rounding noise (below 8 units in the last place of
+1) is cleared, so that structural zeros are seen as zeros.
 """
 
 from __future__ import annotations

@@ -132,8 +132,8 @@ def _steps(joint: AlignedJoint, q: SX, index: int, forward: bool) -> list[Step]:
 def traverse(T: Pose, joint: AlignedJoint, q: SX, index: int, forward: bool) -> tuple[Pose, list[Motion]]:
     """Walk from the aligned frame on one side of a joint to that on the other.
 
-    `T` is the pose of the near frame (A going forward, B going back) in O; `q` the joint's coordinates; `index` its first
-    velocity.  Returns the pose of the far frame and the joint's motions in velocity order.
+    `T` is the pose of the near frame (A going forward, B going back) in O; `q` the joint's coordinates; `index` its
+    first velocity.  Returns the pose of the far frame and the joint's motions in velocity order.
     """
     motions: list[Motion] = []
     for step in _steps(joint, q, index, forward):

@@ -1,4 +1,4 @@
-"""Forward kinematics of the forest in world axes: the pose of every body and frame, the twist of every tree velocity."""
+"""Forward kinematics of the forest in world axes: pose of every body and frame, twist of every tree velocity."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TreeKinematics:
 def tree_kinematics(symbols: Symbols) -> TreeKinematics:
     """World kinematics of the whole forest."""
     topology = symbols.topology
-    # a body is carried by the aligned frame of its inboard joint: world pose of that frame, and frame <- body (constant)
+    # a body is carried by the aligned frame of its inboard joint: world pose of that frame, and frame <- body, constant
     carried: dict[str, tuple[Pose, Pose]] = {WORLD: (Pose.identity(), Pose.identity())}
     movers: dict[str, tuple[int, ...]] = {WORLD: ()}
     motions: list[Motion] = []

@@ -1,7 +1,8 @@
 """Moving a configuration: q (+) dv by each joint's Lie group, and the coordinate rates qdot = N(q) v.
 
 Scalar coordinates add.  A ball moves by q <- q exp(w/2) with w in the axes of frame b; a free joint by the exponential
-of its body twist, p <- p + R V(w) v.  Quaternions are renormalised, so that long integrations do not drift off the sphere.
+of its body twist, p <- p + R V(w) v.  Quaternions are renormalised, so that long integrations do not drift off the
+sphere.
 """
 
 from __future__ import annotations

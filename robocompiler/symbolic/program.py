@@ -6,7 +6,8 @@ Per module of the port chart, for its closures:
                             residual  q -> rho          jacobian  q -> rho and C (augmented)
                             recover   q -> eliminated coordinates          speeds  q -> G, their speeds = G v
 Whole robot:                integrate q, v -> q (+) v   rates  q, v -> N(q) v
-                            poses     q -> (R row by row, p) of every frame   motions  q -> world twists of tree velocities
+                            poses     q -> (R row by row, p) of every frame   motions  q -> world twists of tree
+                            velocities
 """
 
 from __future__ import annotations

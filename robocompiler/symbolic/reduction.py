@@ -1,7 +1,8 @@
 """The numeric decisions of the compiler as plain data: rank, charts, modules and the assembled reference.
 
 At a feasible q with locally constant rank r, S C Pi^T = [R_a R_p] with R_p (r, r) regular, and v = E u with u = v_a,
-E = Pi^T [I; -R_p^-1 R_a].  A chart is one choice of the independent speeds u; its modules are the diagonal blocks of R_p.
+E = Pi^T [I; -R_p^-1 R_a].  A chart is one choice of the independent speeds u; its modules are the diagonal blocks of
+R_p.
 """
 
 from __future__ import annotations

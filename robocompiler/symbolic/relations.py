@@ -1,14 +1,15 @@
 """What each joint type forbids between its two frames (condensed rows) and how its own coordinates follow from them.
 
-With A and B the aligned frames of a closing joint (both posed in one base frame), d = p_B - p_A, and x, y, z their axes:
+With A and B the aligned frames of a closing joint (both posed in one base frame), d = p_B - p_A, and x, y, z their
+axes:
 
     spherical    d = 0                                    revolute   d = 0, z_B.x_A = z_B.y_A = 0
     universal    d = 0, z_A.z_B = cos(axis, axis2)        cylindrical x_A.d = y_A.d = 0, z_B.x_A = z_B.y_A = 0
     prismatic    x_A.d = y_A.d = 0, no rotation           planar     z_A.d = 0, z_B.x_A = z_B.y_A = 0
     fixed        d = 0, no rotation (z_B.x_A = z_B.y_A = x_B.y_A = 0)      free   nothing
 
-Half turns satisfy some of these; the full residual rho refuses them.  A row's differential is a pair of covectors on the
-motions of the two sides; see `Row`.
+Half turns satisfy some of these; the full residual rho refuses them.  A row's differential is a pair of covectors on
+the motions of the two sides; see `Row`.
 """
 
 from __future__ import annotations

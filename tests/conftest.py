@@ -1,0 +1,44 @@
+"""Robots compiled once for the whole suite, whichever worker needs them first."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import robocompiler as rc
+
+MODELS = Path(__file__).resolve().parent.parent / "models"
+
+
+@pytest.fixture(scope="session")
+def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder of compiled robots, shared by all workers of a run."""
+    root = tmp_path_factory.getbasetemp()
+    if root.name.startswith("popen-"):  # a worker of pytest-xdist: its parent's folder is common to all
+        root = root.parent
+    folder = root / "compiled"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def compiled(build_folder: Path) -> Callable[[str], rc.Robot]:
+    """compiled('stewart') is the loaded robot of models/stewart.yaml, built at most once in a run."""
+    loaded: dict[str, rc.Robot] = {}
+
+    def get(name: str) -> rc.Robot:
+        if name not in loaded:
+            with (build_folder / f"{name}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                folder = build_folder / name
+                done = build_folder / f"{name}.done"
+                if not done.exists():
+                    rc.compile(MODELS / f"{name}.yaml", output=build_folder)
+                    done.touch()
+                loaded[name] = rc.load(folder)
+        return loaded[name]
+
+    return get
