@@ -12,6 +12,7 @@ from robocompiler.analysis.selection import select_columns
 from robocompiler.errors import RankError
 from robocompiler.graph.modules import dependency_modules
 from robocompiler.numerics.gap import CLEAR
+from robocompiler.numerics.pivots import pivot_order
 from robocompiler.symbolic.reduction import Chart, Module
 
 Array = NDArray[np.float64]
@@ -79,6 +80,7 @@ def make_chart(
                 independents=tuple(active[c] for c in sorted(reached - set(columns))),
                 sign=int(np.sign(np.linalg.det(square[0]))) if columns else 1,
                 smallest_pivot=min(pivots, default=1.0),
+                pivots=pivot_order(square, np.any([R != 0 for R in square], axis=0)),
             )
         )
     return Chart(name, tuple(independent), tuple(modules))

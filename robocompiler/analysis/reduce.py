@@ -48,6 +48,7 @@ def reduce_closures(program: ClosureProgram, independent: Sequence[str] = ()) ->
     floor = max(float(np.abs(evaluator.rows(q)).max(initial=0.0)) for q in (reference, *probes[1:]))
     return Reduction(
         reference=tuple(map(float, reference)),
+        probes=tuple(tuple(map(float, q)) for q in probes),
         length=evaluator.length,
         row_scales=tuple(map(float, evaluator.row_scales)),
         column_scales=tuple(map(float, evaluator.column_scales)),

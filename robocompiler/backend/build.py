@@ -6,19 +6,20 @@ the old ones and the manifest is replaced last, so that a failed or killed build
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from robocompiler.backend.atomic import write_atomically
 from robocompiler.backend.c_operations import Real
-from robocompiler.backend.cache import CACHE_FOLDER, BuildPlan, commit, plan
+from robocompiler.backend.cache import BuildPlan, commit, plan
 from robocompiler.backend.emit import Emission, emit
+from robocompiler.backend.libraries import Libraries, link_libraries, remove_old
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.manifest import manifest_text
-from robocompiler.backend.toolchain import Toolchain, compile_objects, find_toolchain, link_shared
+from robocompiler.backend.toolchain import Toolchain, compile_objects, find_toolchain
 from robocompiler.backend.writer import write_files
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.version import VERSION
@@ -63,8 +64,9 @@ def build_robot(
 ) -> BuildReport:
     """Emit, compile and link one robot into `output`/<name>/.
 
-    `progress(step, item, seconds)` is told of every finished step.  CompileError when the folder cannot be written or
-    the compiler is missing or fails; whatever was there before still loads.
+    `progress(step, item, seconds)` is told of every finished step; before compiling, step "plan" tells of every unit
+    what happens to it and why.  CompileError when the folder cannot be written or the compiler is missing or fails;
+    whatever was there before still loads.
     """
     tell = progress or _silent
     begin = time.monotonic()
@@ -74,28 +76,58 @@ def build_robot(
     seconds = {"print": time.monotonic() - begin}
     tell("print", f"{len(emission.files)} files", seconds["print"])
     with build_lock(folder, message=lambda text: tell("wait", text, 0.0)):
-        begin = time.monotonic()
         if toolchain is None:
-            files = dict(emission.files)
-            manifest = manifest_text(program, emission, options.real, {"compiled": False})
-            changed = write_files(folder, {**files, f"{emission.prefix}.manifest.json": manifest})
-            names = (*sorted(files), f"{emission.prefix}.manifest.json")
-            return BuildReport(folder, emission.prefix, tuple(changed), {}, names, seconds)
-        changed = write_files(folder, _keep_manifest(folder, emission))
-        seconds["write"] = time.monotonic() - begin
-        build, libraries = _compile(emission, folder, toolchain, options, tell, seconds)
-        manifest = manifest_text(program, emission, options.real, _build_record(toolchain, libraries))
-        if write_files(folder, {**emission.files, f"{emission.prefix}.manifest.json": manifest}):
-            changed = [*changed, f"{emission.prefix}.manifest.json"]
+            return _write_text(program, emission, folder, options, seconds)
+        return _build(program, emission, folder, toolchain, options, tell, seconds)
+
+
+def _write_text(
+    program: RobotProgram, emission: Emission, folder: Path, options: BuildOptions, seconds: dict[str, float]
+) -> BuildReport:
+    """Emit only: every text, and a manifest that says that there is no library."""
+    begin = time.monotonic()
+    name = f"{emission.prefix}.manifest.json"
+    manifest = manifest_text(program, emission, options.real, {"compiled": False})
+    changed = write_files(folder, {**emission.files, name: manifest})
+    seconds["write"] = time.monotonic() - begin
+    return BuildReport(folder, emission.prefix, tuple(changed), {}, (*sorted(emission.files), name), seconds)
+
+
+def _build(
+    program: RobotProgram,
+    emission: Emission,
+    folder: Path,
+    toolchain: Toolchain,
+    options: BuildOptions,
+    tell: Progress,
+    seconds: dict[str, float],
+) -> BuildReport:
+    """Write, compile and link; the manifest is replaced last and makes the new libraries the robot's."""
+    begin = time.monotonic()
+    name = f"{emission.prefix}.manifest.json"
+    previous = _present(folder / name)
+    # the old manifest stays listed until the end, so that the writer does not remove it as stale
+    changed = write_files(folder, {**emission.files, **({name: previous} if previous is not None else {})})
+    seconds["write"] = time.monotonic() - begin
+    build, libraries = _compile(emission, folder, toolchain, options, tell, seconds)
+    manifest = manifest_text(program, emission, options.real, _build_record(toolchain, libraries))
+    changed += write_files(folder, {**emission.files, name: manifest})
+    remove_old(folder, emission.prefix, (libraries.versioned, *_named_library(previous)))
     reasons = {decision.unit.name: decision.reason for decision in build.decisions}
-    names = (*sorted(emission.files), f"{emission.prefix}.manifest.json", *libraries)
-    return BuildReport(folder, emission.prefix, tuple(changed), reasons, names, seconds)
+    names = (*sorted(emission.files), name, *libraries.names, libraries.versioned)
+    return BuildReport(folder, emission.prefix, tuple(sorted(set(changed))), reasons, names, seconds)
 
 
-def _keep_manifest(folder: Path, emission: Emission) -> dict[str, str | bytes]:
-    """The files to write before compiling: the old manifest stays listed, so that it is not removed as stale."""
-    path = folder / f"{emission.prefix}.manifest.json"
-    return {**emission.files, **({path.name: path.read_bytes()} if path.is_file() else {})}
+def _present(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _named_library(manifest: bytes | None) -> tuple[str, ...]:
+    """The library of the manifest that was just replaced: whoever has read it a moment ago must still find it."""
+    try:
+        return (str(json.loads(manifest or b"")["build"]["library"]["file"]),)
+    except (ValueError, KeyError, TypeError):
+        return ()
 
 
 def _compile(
@@ -105,9 +137,11 @@ def _compile(
     options: BuildOptions,
     tell: Progress,
     seconds: dict[str, float],
-) -> tuple[BuildPlan, list[str]]:
+) -> tuple[BuildPlan, Libraries]:
     begin = time.monotonic()
     build = plan(emission.units, folder=folder, toolchain=toolchain, headers=emission.headers, generator=VERSION)
+    for decision in build.decisions:
+        tell("plan", str(decision), 0.0)
     finished = {decision.unit.name for decision in build.decisions if decision.reused}
 
     def done(name: str, took: float) -> None:
@@ -121,43 +155,25 @@ def _compile(
         raise
     seconds["compile"] = time.monotonic() - begin
     begin = time.monotonic()
-    libraries = _link(emission, build, folder, toolchain)
-    seconds["link"] = time.monotonic() - begin
-    tell("link", f"{len(libraries)} libraries", seconds["link"])
-    commit(build)
-    return build, libraries
-
-
-def _link(emission: Emission, build: BuildPlan, folder: Path, toolchain: Toolchain) -> list[str]:
-    """Link whatever is missing or older than its objects' names tell; all libraries appear together at the end."""
     wanted: dict[str, Sequence[Path]] = {
         f"lib{emission.prefix}_{d.unit.name}.so": [d.object]
         for d in build.decisions
         if d.unit.name in emission.module_units
     }
     wanted[f"lib{emission.prefix}.so"] = build.objects
-    stage = folder / CACHE_FOLDER / "linked"
-    stamp = folder / CACHE_FOLDER / "linked.txt"
-    text = "".join(f"{name} {' '.join(o.name for o in objects)}\n" for name, objects in sorted(wanted.items()))
-    present = all((folder / name).is_file() for name in wanted)
-    if not (present and stamp.is_file() and stamp.read_text() == text and not build.jobs()):
-        before = {line.split()[0] for line in stamp.read_text().splitlines()} if stamp.is_file() else set()
-        stamp.unlink(missing_ok=True)
-        for name, objects in wanted.items():
-            link_shared(objects, stage / name, toolchain)
-        for name in wanted:
-            (stage / name).replace(folder / name)
-        for name in before - set(wanted):
-            (folder / name).unlink(missing_ok=True)
-        write_atomically(stamp, text.encode())
-    return sorted(wanted)
+    commit(build)
+    libraries = link_libraries(folder, emission.prefix, wanted, toolchain)
+    seconds["link"] = time.monotonic() - begin
+    tell("link", f"{len(libraries.names)} libraries", seconds["link"])
+    return build, libraries
 
 
-def _build_record(toolchain: Toolchain, libraries: Sequence[str]) -> dict[str, Any]:
+def _build_record(toolchain: Toolchain, libraries: Libraries) -> dict[str, Any]:
     return {
         "compiled": True,
         "compiler": toolchain.version,
         "target": toolchain.target,
         "flags": list(toolchain.flags),
-        "libraries": list(libraries),
+        "libraries": list(libraries.names),
+        "library": {"file": libraries.versioned, "sha256": libraries.digest},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import casadi
 
@@ -58,8 +58,7 @@ REPEATED_OPERANDS = {casadi.OP_SQ: 2, casadi.OP_SIGN: 3}
 _NAMES = {value: name for name, value in vars(casadi).items() if name.startswith("OP_") and isinstance(value, int)}
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(NamedTuple):
     """A C expression.  `atomic` needs no parentheses as an operand; `boolean` has type int and value 0 or 1."""
 
     text: str
@@ -130,7 +129,6 @@ class CReal:
 
     def _arithmetic(self, code: int, operands: list[str]) -> str:
         first = operands[0] if operands else ""
-        one, two = self.literal(1.0).text, self.literal(2.0).text
         if code in _INFIX:
             return f"{first} {_INFIX[code]} {operands[1]}"
         if code == casadi.OP_NEG:
@@ -138,11 +136,11 @@ class CReal:
         if code == casadi.OP_SQ:
             return f"{first} * {first}"
         if code == casadi.OP_TWICE:
-            return f"{two} * {first}"
+            return f"{self.literal(2.0).text} * {first}"
         if code == casadi.OP_INV:
-            return f"{one} / {first}"
+            return f"{self.literal(1.0).text} / {first}"
         if code == casadi.OP_SIGN:
-            zero = self.literal(0.0).text
+            zero, one = self.literal(0.0).text, self.literal(1.0).text
             # The last branch returns zeros with their sign, and NaN, as CasADi does.
             return f"({first} < {zero}) ? (-{one}) : (({first} > {zero}) ? {one} : {first})"
         raise CompileError(f"operation {operation_name(code)} has no counterpart in C99's libm and cannot be printed")

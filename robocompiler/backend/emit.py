@@ -5,6 +5,7 @@ The same program gives the same bytes: no dates, no absolute paths.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from robocompiler.backend.numbers import literals
 from robocompiler.backend.provenance import module_provenance, robot_provenance
 from robocompiler.backend.vectors import reference_vectors
 from robocompiler.backend.views import RobotView, robot_view
+from robocompiler.errors import CompileError
 from robocompiler.resources import templates_folder
 from robocompiler.symbolic.program import RobotProgram
 
@@ -42,7 +44,9 @@ class Emission:
     view: RobotView
 
 
+@functools.cache
 def _environment() -> jinja2.Environment:
+    """One for the process: parsing the templates takes longer than printing a small robot."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates_folder()),
         undefined=jinja2.StrictUndefined,
@@ -52,7 +56,13 @@ def _environment() -> jinja2.Environment:
 
 
 def emit(program: RobotProgram, real: Real = "double") -> Emission:
-    """Render every file of a robot."""
+    """Render every file of a robot.
+
+    CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
+    cannot hold.
+    """
+    if not program.closures.topology.nq:
+        raise CompileError(f"{program.name}: no joint of this robot can move, so there is nothing to compile")
     view = robot_view(program, real)
     prefix, environment = view.prefix, _environment()
 

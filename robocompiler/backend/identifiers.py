@@ -41,8 +41,15 @@ _COMMON_NAMES = """
     j0 j1 jn y0 y1 yn gamma drem significand sincos
 """
 
+# Headers of C and of its libraries: a robot of that name would put its own `math.h` before the system's.
+_HEADERS = """
+    alloca complex ctype dirent errno features fenv float inttypes limits locale malloc math memory pthread regex sched
+    setjmp signal stdalign stdarg stdatomic stdbool stdckdint stdint stddef stdio stdlib stdnoreturn string strings
+    termios tgmath threads time uchar unistd values wchar wctype
+"""
+
 KEYWORDS = frozenset(_C_KEYWORDS.split()) | frozenset(_CPP_KEYWORDS.split())
-RESERVED = KEYWORDS | frozenset(_COMMON_NAMES.split())
+RESERVED = KEYWORDS | frozenset(_COMMON_NAMES.split()) | frozenset(_HEADERS.split())
 
 
 def is_c_identifier(text: str) -> bool:
@@ -56,8 +63,8 @@ def c_identifier(name: str) -> str:
     """Return the C identifier of a mechanism name; different names give different identifiers.
 
     The result starts with a letter, ends with a letter or digit, has no two underscores in a row (reserved in C++) and
-    is no keyword and no libm name; so it may be joined to other such words by underscores.  CompileError if `name` is
-    empty or has a character other than ASCII letters, digits and `_ - . / : space`.
+    is no keyword, no libm name and no system header; so it may be joined to other such words by underscores. 
+    CompileError if `name` is empty or has a character other than ASCII letters, digits and `_ - . / : space`.
     """
     if _NAME.fullmatch(name) is None:
         wrong = sorted({character for character in name if _NAME.fullmatch(character) is None})

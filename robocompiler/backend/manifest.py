@@ -17,18 +17,21 @@ from robocompiler.graph.complexity import complexity
 from robocompiler.records.expressions import evaluate
 from robocompiler.records.joint_types import JOINT_SHAPES, coordinate_names
 from robocompiler.records.model import CoordinateSum, Joint, Limits, Mechanism, Port
+from robocompiler.runtime.manifest import FORMAT, checksum
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.program import Pattern, RobotProgram
 from robocompiler.symbolic.reduction import Chart, Reduction
 from robocompiler.version import ABI, VERSION
 
-FORMAT = 1
 REFUSED_ROTATION = 3.0  # rad; a closure turned further than this is near the edge of the logarithm's principal branch
 
 
 def manifest_text(program: RobotProgram, emission: Emission, real: str, build: Mapping[str, Any]) -> str:
     """The manifest of a robot; `build` tells compiler, flags and libraries."""
-    return json.dumps(_manifest(program, emission, real, build), indent=1, sort_keys=True, allow_nan=False) + "\n"
+    data = _manifest(program, emission, real, build)
+    if build["compiled"]:  # what cannot be loaded needs no seal, and then compares equal up to rounding
+        data["checksum"] = checksum(data)
+    return json.dumps(data, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
 def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi
 
@@ -16,23 +16,20 @@ from robocompiler.errors import CompileError
 from robocompiler.symbolic.kernel import Argument, Kernel
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     """Element `position` of input `argument`."""
 
     argument: int
     position: int
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(NamedTuple):
     """A literal number, exactly as CasADi holds it."""
 
     value: float
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """A CasADi operation `code` applied to earlier values, given by their indices."""
 
     code: int
@@ -42,8 +39,7 @@ class Operation:
 Value = Load | Constant | Operation
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(NamedTuple):
     """Output element `position` of output `argument` takes `value`, an index into `StraightLine.values`."""
 
     argument: int

@@ -23,7 +23,7 @@ class Correction:
     converged: bool
 
 
-def truncated_solve(J: Array, r: Array, cutoff: float) -> Array:
+def truncated_solve(J: Array, r: Array, cutoff: float = 1e-7) -> Array:
     """Minimum-norm least-squares solution of J x = r, singular values below cutoff * largest treated as zero.
 
     A tall J of full rank, the usual case with redundant rows, is solved by QR, which is several times faster.

@@ -1,12 +1,11 @@
-"""SE(3) for numpy: exp, log, adjoint and the left Jacobian, angular first, V = (omega; v).
+"""SE(3) for numpy, for stacks of transforms: exp, log, adjoint and the left Jacobian, angular first, V = (omega; v).
 
-The runtime's continuation needs these outside the compiled code.  Formulas as in `symbolic.spatial`; the left Jacobian
-is summed as the series sum ad^k/(k+1)!, which is exact to rounding for |phi| <= pi.
+The runtime's continuation needs these outside the compiled code.  Every function works on arrays with any leading axes
+(one transform per entry).  Formulas as in `symbolic.spatial`; the left Jacobian is summed as the series
+sum ad^k/(k+1)!, which is exact to rounding for |phi| <= pi.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,62 +14,80 @@ Array = NDArray[np.float64]
 
 
 def skew(w: Array) -> Array:
-    """skew(w) x = w x x."""
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+    """(..., 3) -> (..., 3, 3) with skew(w) x = w x x."""
+    S = np.zeros((*w.shape, 3))
+    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
+    S[..., 1, 0], S[..., 2, 0], S[..., 2, 1] = w[..., 2], -w[..., 1], w[..., 0]
+    return S
 
 
 def left_jacobian(rho: Array) -> Array:
-    """J_l(rho) (6, 6): (dT T^-1)^vee = J_l drho for T = exp(rho)."""
-    W, V = skew(rho[:3]), skew(rho[3:])
-    ad = np.block([[W, np.zeros((3, 3))], [V, W]])
-    total, term = np.eye(6), np.eye(6)
+    """J_l(rho) (..., 6, 6): (dT T^-1)^vee = J_l drho for T = exp(rho)."""
+    ad = np.zeros((*rho.shape, 6))
+    ad[..., :3, :3] = ad[..., 3:, 3:] = skew(rho[..., :3])
+    ad[..., 3:, :3] = skew(rho[..., 3:])
+    term = np.broadcast_to(np.eye(6), ad.shape)
+    total = term.copy()
     for k in range(2, 60):
         term = term @ ad / k
-        total = total + term
-        if np.abs(term).max() < 1e-18:
+        total += term
+        if np.abs(term).max(initial=0.0) < 1e-18:
             break
     return total
 
 
 def adjoint(R: Array, p: Array) -> Array:
-    """Ad_T (6, 6)."""
-    return np.block([[R, np.zeros((3, 3))], [skew(p) @ R, R]])
+    """Ad_T (..., 6, 6)."""
+    A = np.zeros((*p.shape[:-1], 6, 6))
+    A[..., :3, :3] = A[..., 3:, 3:] = R
+    A[..., 3:, :3] = skew(p) @ R
+    return A
 
 
 def exp(rho: Array) -> tuple[Array, Array]:
-    """(R, p) of exp(rho^)."""
-    phi = rho[:3]
-    theta = float(np.linalg.norm(phi))
+    """(R (..., 3, 3), p (..., 3)) of exp(rho^)."""
+    phi = rho[..., :3]
+    t2 = np.sum(phi * phi, axis=-1)
+    t = np.sqrt(t2)
+    small = t < 1e-4
+    s2, s = np.where(small, 1.0, t2), np.where(small, 1.0, t)
+    a = np.where(small, 1 - t2 / 6, np.sin(s) / s)
+    b = np.where(small, 0.5 - t2 / 24, 2 * np.sin(s / 2) ** 2 / s2)
+    c = np.where(small, 1 / 6 - t2 / 120, (s - np.sin(s)) / (s2 * s))
     P = skew(phi)
-    if theta < 1e-4:
-        a, b, c = 1 - theta**2 / 6, 0.5 - theta**2 / 24, 1 / 6 - theta**2 / 120
-    else:
-        a, b = math.sin(theta) / theta, 2 * math.sin(theta / 2) ** 2 / theta**2
-        c = (theta - math.sin(theta)) / theta**3
-    R = np.eye(3) + a * P + b * P @ P
-    V = np.eye(3) + b * P + c * P @ P
-    return R, V @ rho[3:]
+    PP = P @ P
+    R = np.eye(3) + a[..., None, None] * P + b[..., None, None] * PP
+    V = np.eye(3) + b[..., None, None] * P + c[..., None, None] * PP
+    return R, np.einsum("...ij,...j->...i", V, rho[..., 3:])
+
+
+def log_rotation(R: Array) -> Array:
+    """Principal rotation vector (..., 3), |phi| <= pi; pi n at a half turn (Shepperd's four cases)."""
+    trace = np.trace(R, axis1=-2, axis2=-1)
+    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
+    odd = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    even = R + np.swapaxes(R, -1, -2)
+    cases = np.empty((*trace.shape, 4, 4))  # case k: 4 q_k q, with 4 q_k^2 on the diagonal
+    cases[..., 0, 0], cases[..., 0, 1:], cases[..., 1:, 0] = 1 + trace, odd, odd
+    cases[..., 1:, 1:] = even
+    for i in range(3):
+        cases[..., i + 1, i + 1] = 1 + 2 * diagonal[..., i] - trace
+    best = np.argmax(np.diagonal(cases, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(cases, best[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    q = np.where(q[..., :1] < 0, -q, q)
+    s = np.linalg.norm(q[..., 1:], axis=-1)
+    small = s < 1e-9
+    factor = np.where(small, 2.0, 2 * np.arctan2(s, q[..., 0]) / np.where(small, 1.0, s))
+    return np.asarray(factor[..., None] * q[..., 1:])
 
 
 def log(R: Array, p: Array) -> Array:
-    """Principal logarithm (6,) of (R, p), rotation angle at most pi."""
-    t = np.trace(R)
-    size = np.array([1 + t, 1 + 2 * R[0, 0] - t, 1 + 2 * R[1, 1] - t, 1 + 2 * R[2, 2] - t])
-    k = int(np.argmax(size))
-    a = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    if k == 0:
-        q = np.concatenate(([size[0]], a))
-    else:
-        i = k - 1
-        q = np.concatenate(([a[i]], R[:, i] + R[i, :]))
-        q[k] = size[k]
-    q = q / np.linalg.norm(q)
-    if q[0] < 0:
-        q = -q
-    s = float(np.linalg.norm(q[1:]))
-    factor = 2 / q[0] if s < 1e-9 else 2 * math.atan2(s, q[0]) / s
-    phi = factor * q[1:]
-    theta = float(np.linalg.norm(phi))
-    coefficient = 1 / 12 + theta**2 / 720 if theta < 1e-3 else (1 - theta / 2 / math.tan(theta / 2)) / theta**2
-    P = skew(phi)
-    return np.concatenate((phi, p - P @ p / 2 + coefficient * P @ P @ p))
+    """Principal logarithm (..., 6) of (R, p)."""
+    phi = log_rotation(R)
+    t2 = np.sum(phi * phi, axis=-1)
+    small = t2 < 1e-6
+    half = np.sqrt(np.where(small, 1.0, t2)) / 2
+    b = np.where(small, 1 / 12 + t2 / 720, (1 - half / np.tan(half)) / np.where(small, 1.0, t2))
+    cross = np.cross(phi, p)
+    return np.concatenate((phi, p - cross / 2 + b[..., None] * np.cross(phi, cross)), axis=-1)

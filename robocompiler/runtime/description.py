@@ -57,6 +57,14 @@ class Description:
         """Names of the closing joints, in the order of their six augmented rows."""
         return tuple(closure["name"] for closure in self.closures if closure["kind"] != "coupling")
 
+    def cut_velocities(self, closure: int) -> list[int]:
+        """Velocity indices of a closure's eliminated joint (none for couplings and kept chords)."""
+        joint = self._joint.get(self.closures[closure]["name"])
+        if self.closures[closure]["kind"] == "coupling" or joint is None or joint["role"] != "cut":
+            return []
+        start, count = joint["v"]
+        return list(range(start, start + count))
+
     def augmented_scales(self) -> Array:
         """Sizes of one unit of the augmented rows: 1 for radians, the length scale for metres, a coupling's own."""
         scales = np.ones(self.augmented.shape[0])

@@ -14,6 +14,7 @@ from robocompiler.runtime.description import Description
 from robocompiler.runtime.library import Library
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 class Evaluation:
@@ -24,7 +25,6 @@ class Evaluation:
         self._parameters = np.ascontiguousarray(parameters, dtype=library.real)
         self._extra = (library.input(self._parameters),) if parameters.size else ()
         self._prefix = "" if chart == "port" else f"{chart}_"
-        self.chords = len(description.chords)
 
     def _call(self, name: str, *arguments: Any) -> Any:
         return self.library.function(name)(*arguments)
@@ -44,6 +44,15 @@ class Evaluation:
             lib.output(residual),
         )  # fmt: skip
         return closed.astype(np.float64, copy=False), int(status), float(residual[0])
+
+    def correct_module(self, module: str, q: Array, tolerance: float, iterations: int) -> tuple[Array, int]:
+        """(q with the module's dependents corrected, status); cut joints are not recovered."""
+        lib = self.library
+        closed = lib.new(q.size)
+        status = self._call(
+            f"{module}_correct", lib.input(q), *self._extra, tolerance, iterations, lib.output(closed), lib.null
+        )
+        return closed.astype(np.float64, copy=False), int(status)
 
     def recover(self, q: Array) -> Array:
         """q with the cut joints' coordinates set from the others."""
@@ -127,12 +136,33 @@ class Evaluation:
         dv[d.active] = step * d.column_scales[d.active]
         return self.recover(self.integrate(q, dv))
 
-    # --- numerics.AugmentedProblem ---
+
+class Unknowns:
+    """Some augmented rows over some velocities: `numerics.continuation.AugmentedProblem`.
+
+    closures: indices into the description's closures (chords come before couplings); velocities: the unknowns.
+    """
+
+    def __init__(self, evaluation: Evaluation, closures: Indices, velocities: Indices) -> None:
+        self._evaluation = evaluation
+        self._velocities = velocities
+        entries = [evaluation.description.closures[i] for i in sorted(closures)]
+        self.chords = sum(entry["kind"] != "coupling" for entry in entries)
+        places = [np.arange(start, start + count) for start, count in (entry["augmented"] for entry in entries)]
+        self._rows = np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
+
+    def augmented(self, q: Array) -> tuple[Array, Array]:
+        """rho and C of these rows and unknowns."""
+        rho, C = self._evaluation.augmented(q)
+        return rho[self._rows], C[np.ix_(self._rows, self._velocities)]
 
     def scales(self) -> tuple[Array, Array]:
-        """Sizes of one unit of the augmented rows and of the velocities."""
-        return self.description.augmented_scales(), self.description.column_scales
+        """Sizes of one unit of the rows and of the unknowns."""
+        description = self._evaluation.description
+        return description.augmented_scales()[self._rows], description.column_scales[self._velocities]
 
-    def move(self, q: Array, dv: Array) -> Array:
-        """q (+) dv."""
-        return self.integrate(q, dv)
+    def move(self, q: Array, step: Array) -> Array:
+        """q moved by increments of the unknowns."""
+        dv = np.zeros(len(self._evaluation.description.velocities))
+        dv[self._velocities] = step
+        return self._evaluation.integrate(q, dv)

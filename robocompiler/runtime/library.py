@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class Library:
-    """lib<prefix>.so with the functions that its manifest declares.
+    """The library that a manifest names, with the functions that the manifest declares.
 
     Arrays are converted to the library's precision on the way in and back to float64 on the way out.
     """
@@ -25,17 +26,14 @@ class Library:
         self.real = np.dtype(np.float64 if manifest["real"] == "double" else np.float32)
         self._pointer = f"{manifest['real']}[]"
         self._ffi = cffi.FFI()
-        path = folder / f"lib{self.prefix}.so"
-        if not path.is_file():
-            raise LoadError(f"{path}: the library is missing; compile the model again")
+        path = _checked_library(folder, manifest)
         try:
             self._ffi.cdef(manifest["cdef"])
-            self._library = self._ffi.dlopen(str(path.resolve()))
+            self._library = self._ffi.dlopen(str(path))
             text = self._ffi.string(getattr(self._library, f"{self.prefix}_digest")())
-            digest = text.decode() if isinstance(text, bytes) else text
         except (OSError, AttributeError, cffi.CDefError, cffi.FFIError, TypeError) as error:
             raise LoadError(f"{path}: cannot be loaded ({error}); compile the model again on this machine") from None
-        if digest != manifest["digest"]:
+        if (text.decode("ascii", "replace") if isinstance(text, bytes) else text) != manifest["digest"]:
             raise LoadError(f"{path}: library and manifest come from different builds; compile the model again")
 
     def function(self, name: str) -> Any:
@@ -63,3 +61,30 @@ class Library:
     def null(self) -> Any:
         """The null pointer."""
         return self._ffi.NULL
+
+
+def _checked_library(folder: Path, manifest: dict[str, Any]) -> Path:
+    """The library that the manifest names, with the bytes that it tells.
+
+    They are compared before the library is opened: mapping a truncated file would end the whole process.
+    """
+    record = manifest["build"].get("library")
+    try:
+        name, wanted = str(record["file"]), record["sha256"]
+    except (TypeError, KeyError):
+        raise LoadError(f"{folder}: the manifest names no library; compile the model again") from None
+    if Path(name).name != name:
+        raise LoadError(f"{folder}: the manifest names a library outside its folder: {name}; compile the model again")
+    path = (folder / name).resolve()
+    try:
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise LoadError(f"{path}: the library is missing; compile the model again") from None
+    except OSError as error:
+        raise LoadError(f"{path}: the library cannot be read ({error.strerror})") from None
+    if found != wanted:
+        raise LoadError(
+            f"{path}: damaged, or not the library of this manifest (its bytes differ); compile the model again"
+        )
+    return path

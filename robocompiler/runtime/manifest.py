@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,39 @@ from robocompiler.errors import LoadError
 from robocompiler.version import ABI
 
 FORMAT = 1
-_NEEDED = (
-    "robot", "prefix", "real", "digest", "cdef", "build", "coordinates", "velocities", "joints", "closures", "charts",
-    "frames", "ports", "reference", "rank", "row_scales", "active", "condensed_pattern", "augmented_pattern", "length",
-)  # fmt: skip
+# What the runtime reads, with the JSON type of each.  Sizes of arrays follow from these lists, so a manifest that is
+# not exactly what the compiler wrote must never reach the library: see `checksum`.
+_NEEDED: dict[str, type | tuple[type, ...]] = {
+    "robot": str,
+    "prefix": str,
+    "real": str,
+    "digest": str,
+    "cdef": str,
+    "build": dict,
+    "coordinates": list,
+    "velocities": list,
+    "joints": list,
+    "parameters": list,
+    "closures": list,
+    "charts": dict,
+    "frames": list,
+    "ports": list,
+    "reference": list,
+    "rank": dict,
+    "row_scales": list,
+    "active": list,
+    "condensed_pattern": dict,
+    "augmented_pattern": dict,
+    "length": (int, float),
+    "floor": (int, float),
+    "refused_rotation": (int, float),
+}
+
+
+def checksum(data: Mapping[str, Any]) -> str:
+    """SHA-256 of a manifest's content, its own "checksum" left out; the same for every layout of the same JSON."""
+    content = {key: value for key, value in data.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def find_manifest(path: str | Path) -> Path:
@@ -32,10 +63,10 @@ def find_manifest(path: str | Path) -> Path:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest's content.  LoadError when it is damaged, incomplete or made for another version."""
+    """The manifest's content.  LoadError when it is damaged, changed, incomplete or made for another version."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise LoadError(f"{path}: not a readable manifest ({error}); compile the model again") from None
     if not isinstance(data, dict):
         raise LoadError(f"{path}: not a manifest; compile the model again")
@@ -47,6 +78,13 @@ def read_manifest(path: Path) -> dict[str, Any]:
     missing = [key for key in _NEEDED if key not in data]
     if missing:
         raise LoadError(f"{path}: incomplete manifest (no {', '.join(missing)}); compile the model again")
+    wrong = [key for key, kind in _NEEDED.items() if not isinstance(data[key], kind)]
+    if wrong or data["real"] not in ("double", "float"):
+        raise LoadError(
+            f"{path}: entries of the wrong type or value: {', '.join(wrong) or 'real'}; compile the model again"
+        )
     if not data["build"].get("compiled"):
         raise LoadError(f"{path}: only text was emitted (--emit-only); compile without it to load the robot")
+    if data.get("checksum") != checksum(data):
+        raise LoadError(f"{path}: the manifest was changed since it was compiled; compile the model again")
     return data

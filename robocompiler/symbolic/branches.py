@@ -19,10 +19,11 @@ SX = Any
 
 @dataclass(frozen=True)
 class Symbols:
-    """The symbolic inputs of every kernel, and the aligned joints: q (nq), p (run-time parameters)."""
+    """The symbolic inputs of the kernels, q (nq), v (nv) and p (run-time parameters), and the aligned joints."""
 
     topology: Topology
     q: SX
+    v: SX
     p: SX
     joints: dict[str, AlignedJoint]
 
@@ -38,7 +39,7 @@ def make_symbols(topology: Topology) -> Symbols:
     p = cs.SX.sym("p", len(mechanism.parameters))
     parameters = {parameter.name: p[i] for i, parameter in enumerate(mechanism.parameters)}
     joints = {joint.name: align(joint, parameters) for joint in mechanism.joints}
-    return Symbols(topology, cs.SX.sym("q", topology.nq), p, joints)
+    return Symbols(topology, cs.SX.sym("q", topology.nq), cs.SX.sym("v", topology.nv), p, joints)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from robocompiler.records.expressions import Scalar, fold
 from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import Coupling
 from robocompiler.symbolic.branches import Limb, Symbols, first_frame, make_symbols, walk
+from robocompiler.symbolic.curvature import drift, row_curvature
 from robocompiler.symbolic.frames import AlignedJoint
 from robocompiler.symbolic.joints import Motion, traverse
 from robocompiler.symbolic.relations import Row, condensed_rows, recovered_coordinates, recovered_velocities
@@ -47,6 +48,7 @@ class Closure:
     rows: SX
     row_units: tuple[str, ...]
     jacobian: SX
+    curvature: SX
     full: SX
     full_jacobian: SX
     recovered_q: tuple[int, ...]
@@ -115,14 +117,13 @@ def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:
     full, full_jacobian = _augmented(symbols, joint, limb_a, limb_b, own, slot.v0)
     if chord.kept:
         far, motions = traverse(limb_a.pose, joint, own, slot.v0, True)
+        limb_a = Limb(far, (*limb_a.motions, *motions))
         welded = AlignedJoint(JointType.FIXED, joint.A, joint.B, None, cs.SX(0))
-        rows = condensed_rows(welded, far, limb_b.pose)
-        jacobian = _row_matrix(rows, (*limb_a.motions, *motions), limb_b.motions, topology.nv)
+        rows = condensed_rows(welded, limb_a.pose, limb_b.pose)
         recovered_q, recovered, recovered_v = _NONE, cs.SX(0, 1), _NONE
         recovered_jacobian = cs.SX(0, topology.nv)
     else:
         rows = condensed_rows(joint, limb_a.pose, limb_b.pose)
-        jacobian = _row_matrix(rows, limb_a.motions, limb_b.motions, topology.nv)
         recovered_q = tuple(range(slot.q0, slot.q0 + slot.nq))
         recovered_v = tuple(range(slot.v0, slot.v0 + slot.nv))
         recovered = recovered_coordinates(joint, limb_a.pose, limb_b.pose, own)
@@ -133,7 +134,8 @@ def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:
         kind=joint.kind.value,
         rows=cs.vertcat(cs.SX(0, 1), *[row.value for row in rows]),
         row_units=tuple(row.unit for row in rows),
-        jacobian=jacobian,
+        jacobian=_row_matrix(rows, limb_a.motions, limb_b.motions, topology.nv),
+        curvature=_curvature(rows, limb_a, limb_b, symbols.v),
         full=full,
         full_jacobian=full_jacobian,
         recovered_q=recovered_q,
@@ -141,6 +143,12 @@ def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:
         recovered_v=recovered_v,
         recovered_jacobian=recovered_jacobian,
     )
+
+
+def _curvature(rows: list[Row], limb_a: Limb, limb_b: Limb, v: SX) -> SX:
+    a, b = drift(limb_a.motions, v), drift(limb_b.motions, v)
+    values = [row_curvature(row.condition, limb_a.pose, limb_b.pose, a, b) for row in rows if row.condition is not None]
+    return cs.vertcat(cs.SX(0, 1), *values)
 
 
 def _base_frame(symbols: Symbols, chord: Chord, joint: AlignedJoint) -> Pose:
@@ -179,5 +187,10 @@ def _coupling_closure(symbols: Symbols, coupling: Coupling) -> Closure:
     gamma = fold(expression, known, sx_algebra, cs.SX)
     entries = [(0, speed[name], cs.jacobian(gamma, symbols.q[place[name]])) for name in coupling.coordinates]
     jacobian = _matrix(entries, 1, topology.nv)  # scalar coordinates: N is the identity on them
+    own_q = cs.vertcat(*[symbols.q[place[name]] for name in coupling.coordinates])
+    own_v = cs.vertcat(*[symbols.v[speed[name]] for name in coupling.coordinates])
+    curvature = cs.jtimes(cs.jtimes(gamma, own_q, own_v), own_q, own_v)
     nothing, empty = cs.SX(0, 1), cs.SX(0, topology.nv)
-    return Closure(coupling.name, "coupling", gamma, ("1",), jacobian, gamma, jacobian, (), nothing, (), empty)
+    return Closure(
+        coupling.name, "coupling", gamma, ("1",), jacobian, curvature, gamma, jacobian, (), nothing, (), empty
+    )

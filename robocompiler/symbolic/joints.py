@@ -24,10 +24,12 @@ SX = Any
 class Motion:
     """Unit speed of velocity `index` moves a point r of the outer body with omega x (r - point) + linear (axes of O).
 
-    `omega` or `linear` is None where the motion has no such part.
+    `omega` or `linear` is None where the motion has no such part.  Motions of one `factor` act together: their axes are
+    all fixed in its inner frame or all in its outer one.
     """
 
     index: int
+    factor: int
     omega: SX | None
     linear: SX | None
     point: SX
@@ -49,7 +51,7 @@ Step = Callable[[Pose], tuple[Pose, list[Motion]]]
 def _turn(q: SX, index: int, sign: int) -> Step:
     def step(T: Pose) -> tuple[Pose, list[Motion]]:
         axis = sign * T.R[:, 2]
-        return Pose(cs.mtimes(T.R, rotation_z(sign * q)), T.p), [Motion(index, axis, None, T.p)]
+        return Pose(cs.mtimes(T.R, rotation_z(sign * q)), T.p), [Motion(index, index, axis, None, T.p)]
 
     return step
 
@@ -57,7 +59,7 @@ def _turn(q: SX, index: int, sign: int) -> Step:
 def _slide(q: SX, index: int, sign: int, axis: int = 2) -> Step:
     def step(T: Pose) -> tuple[Pose, list[Motion]]:
         direction = sign * T.R[:, axis]
-        return Pose(T.R, T.p + direction * q), [Motion(index, None, direction, T.p)]
+        return Pose(T.R, T.p + direction * q), [Motion(index, index, None, direction, T.p)]
 
     return step
 
@@ -70,7 +72,7 @@ def _screw(q: SX, pitch: SX, index: int, sign: int) -> Step:
     def step(T: Pose) -> tuple[Pose, list[Motion]]:
         axis = sign * T.R[:, 2]
         moved = Pose(cs.mtimes(T.R, rotation_z(sign * q)), T.p + axis * (pitch * q))
-        return moved, [Motion(index, axis, axis * pitch, T.p)]
+        return moved, [Motion(index, index, axis, axis * pitch, T.p)]
 
     return step
 
@@ -82,7 +84,7 @@ def _ball(q: SX, index: int, forward: bool) -> Step:
         Q = rotation_quaternion(q)
         moved = Pose(cs.mtimes(T.R, Q if forward else Q.T), T.p)
         axes = moved.R if forward else -T.R  # frame b is the outer frame going forward, the inner one going back
-        return moved, [Motion(index + k, axes[:, k], None, T.p) for k in range(3)]
+        return moved, [Motion(index + k, index, axes[:, k], None, T.p) for k in range(3)]
 
     return step
 
@@ -95,14 +97,15 @@ def _floating(q: SX, index: int, forward: bool) -> Step:
         moved = T @ (F if forward else F.inverse())
         b = moved if forward else T
         axes = b.R if forward else -b.R
-        turning = [Motion(index + k, axes[:, k], None, b.p) for k in range(3)]
-        sliding = [Motion(index + 3 + k, None, axes[:, k], b.p) for k in range(3)]
+        turning = [Motion(index + k, index, axes[:, k], None, b.p) for k in range(3)]
+        sliding = [Motion(index + 3 + k, index, None, axes[:, k], b.p) for k in range(3)]
         return moved, turning + sliding
 
     return step
 
 
-def _steps(joint: AlignedJoint, q: SX, index: int, forward: bool) -> list[Step]:
+def elementary_steps(joint: AlignedJoint, q: SX, index: int, forward: bool) -> list[Step]:
+    """The joint as elementary factors, walked forward (from A to B) or back; a constant factor has no motions."""
     sign = 1 if forward else -1
     kind = joint.kind
     if kind is JointType.FIXED:
@@ -133,13 +136,13 @@ def traverse(T: Pose, joint: AlignedJoint, q: SX, index: int, forward: bool) -> 
     """Walk from the aligned frame on one side of a joint to that on the other.
 
     `T` is the pose of the near frame (A going forward, B going back) in O; `q` the joint's coordinates; `index` its
-    first velocity.  Returns the pose of the far frame and the joint's motions in velocity order.
+    first velocity.  Returns the pose of the far frame and the joint's motions, outward.
     """
     motions: list[Motion] = []
-    for step in _steps(joint, q, index, forward):
+    for step in elementary_steps(joint, q, index, forward):
         T, found = step(T)
         motions += found
-    return T, sorted(motions, key=lambda motion: motion.index)
+    return T, motions
 
 
 def transform(joint: AlignedJoint, q: SX) -> Pose:

@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi as cs
 
-from robocompiler.graph.topology import Topology
+from robocompiler.graph.topology import Slot, Topology
 from robocompiler.records.joint_types import JointType
 from robocompiler.symbolic.spatial import quaternion_product, rotation_quaternion
 
@@ -51,10 +51,15 @@ def _turned(quaternion: SX, w: SX, c: SX, s: SX) -> SX:
     return product / cs.norm_2(product)
 
 
+def _moving(topology: Topology) -> list[Slot]:
+    """The slots of joints that move: an empty slice of a one-element SX is a row, which does not stack into a column."""
+    return [slot for slot in topology.slots if slot.nv]
+
+
 def integrate(topology: Topology, q: SX, dv: SX) -> SX:
     """q (+) dv as a column (nq,)."""
     parts = []
-    for slot in topology.slots:
+    for slot in _moving(topology):
         own, step = q[slot.q0 : slot.q0 + slot.nq], dv[slot.v0 : slot.v0 + slot.nv]
         kind = topology.kind(slot.joint)
         if kind is JointType.SPHERICAL:
@@ -75,7 +80,7 @@ def integrate(topology: Topology, q: SX, dv: SX) -> SX:
 def coordinate_rates(topology: Topology, q: SX, v: SX) -> SX:
     """qdot = N(q) v as a column (nq,)."""
     parts = []
-    for slot in topology.slots:
+    for slot in _moving(topology):
         own, rate = q[slot.q0 : slot.q0 + slot.nq], v[slot.v0 : slot.v0 + slot.nv]
         kind = topology.kind(slot.joint)
         if kind is JointType.SPHERICAL:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robocompiler.numerics.gap import RankDecision
+from robocompiler.numerics.pivots import PivotOrder
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Module:
 
     closures: indices into the program; rows: selected condensed rows (global indices), as many as dependents;
     dependents, independents: velocity indices (the independents that its selected rows touch); sign: of det R_p at the
-    reference, which marks the assembly branch; smallest_pivot: least singular value of R_p, scaled, over the probes.
+    reference, which marks the assembly branch; smallest_pivot: least singular value of R_p, scaled, over the probes;
+    pivots: the static pivot order of R_p (positions in rows and dependents).
     """
 
     name: str
@@ -28,6 +30,7 @@ class Module:
     independents: tuple[int, ...]
     sign: int
     smallest_pivot: float
+    pivots: PivotOrder
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,14 @@ class Chart:
 class Reduction:
     """All decisions for one mechanism.
 
-    reference: assembled q; length: the length scale in metres; row_scales, column_scales: sizes of one unit of the
-    condensed rows and of the velocities; floor: largest scaled residual left in the redundant rows at the probes, below
-    which closures of these records cannot be brought; charts: the port chart, then the inner chart.
+    reference: assembled q; probes: the assembled configurations at which ranks and pivots were judged; length: the
+    length scale in metres; row_scales, column_scales: sizes of one unit of the condensed rows and of the velocities;
+    floor: largest scaled residual left in the redundant rows at the probes, below which closures of these records
+    cannot be brought; charts: the port chart, then the inner chart.
     """
 
     reference: tuple[float, ...]
+    probes: tuple[tuple[float, ...], ...]
     length: float
     row_scales: tuple[float, ...]
     column_scales: tuple[float, ...]

@@ -28,12 +28,39 @@ SX = Any
 
 
 @dataclass(frozen=True)
+class PointDifference:
+    """Component `axis` (base axes) of d = p_B - p_A."""
+
+    axis: int
+
+
+@dataclass(frozen=True)
+class Offset:
+    """Component of d along an axis of frame A."""
+
+    axis_a: int
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Cosine between an axis of frame B and one of frame A."""
+
+    axis_b: int
+    axis_a: int
+
+
+Condition = PointDifference | Offset | Alignment
+
+
+@dataclass(frozen=True)
 class Row:
     """A scalar condition with its differential  alpha.(omega_B - omega_A) + beta.(v_B(r_B) - v_A(r_A)).
 
     omega_S is the angular velocity of side S, v_S(r_S) the velocity of its point at r_S; alpha or beta may be None.
+    `condition` tells what the value measures (None for the functionals of recovered speeds).
     """
 
+    condition: Condition | None
     value: SX
     unit: str
     alpha: SX | None
@@ -58,17 +85,17 @@ def _unit(k: int) -> SX:
 
 
 def _point_rows(A: Pose, B: Pose) -> list[Row]:
-    return [Row(B.p[k] - A.p[k], "m", None, _unit(k), A.p, B.p) for k in range(3)]
+    return [Row(PointDifference(k), B.p[k] - A.p[k], "m", None, _unit(k), A.p, B.p) for k in range(3)]
 
 
 def _offset_row(A: Pose, B: Pose, axis: int) -> Row:
     """axis_A . d, whose point on side A is the one that lies at p_B (the axis turns with A)."""
-    return Row(cs.dot(A.R[:, axis], B.p - A.p), "m", None, A.R[:, axis], B.p, B.p)
+    return Row(Offset(axis), cs.dot(A.R[:, axis], B.p - A.p), "m", None, A.R[:, axis], B.p, B.p)
 
 
 def _alignment_row(A: Pose, B: Pose, axis_b: int, axis_a: int, target: SX = 0) -> Row:
     b, a = B.R[:, axis_b], A.R[:, axis_a]
-    return Row(cs.dot(b, a) - target, "rad", cs.cross(b, a), None, A.p, B.p)
+    return Row(Alignment(axis_b, axis_a), cs.dot(b, a) - target, "rad", cs.cross(b, a), None, A.p, B.p)
 
 
 def _parallel_rows(A: Pose, B: Pose) -> list[Row]:
@@ -150,10 +177,10 @@ def recovered_velocities(joint: AlignedJoint, A: Pose, B: Pose) -> list[Row]:
     """The speeds of an eliminated joint at closure, as functionals (value unused) of the relative twist of B to A."""
 
     def turning(alpha: SX) -> Row:
-        return Row(cs.SX(0), "rad", alpha, None, A.p, B.p)
+        return Row(None, cs.SX(0), "rad", alpha, None, A.p, B.p)
 
     def sliding(beta: SX) -> Row:
-        return Row(cs.SX(0), "m", None, beta, B.p, B.p)
+        return Row(None, cs.SX(0), "m", None, beta, B.p, B.p)
 
     kind = joint.kind
     x, y, z = (A.R[:, k] for k in range(3))

@@ -1,0 +1,195 @@
+"""The commands themselves: options in, work done, text out.  Slow imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from robocompiler.cli.failures import EXIT_CODE_TEXT, json_text
+from robocompiler.cli.group import ModelGroup
+from robocompiler.cli.output import printable, render, write_error, write_out
+from robocompiler.cli.shipped import ModelFile, find_model, shipped_models
+from robocompiler.version import VERSION
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_EPILOG = "`robocompile MODEL` is short for `robocompile compile MODEL`.  " + EXIT_CODE_TEXT
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def _independent() -> Decorator:
+    return click.option(
+        "--independent",
+        multiple=True,
+        metavar="A,B,...",
+        callback=_names,
+        help="Velocities or joints that should be independent where that is regular.",
+    )
+
+
+def _json() -> Decorator:
+    return click.option("--json", "as_json", is_flag=True, help="Print the report, or the error, as JSON.")
+
+
+def _quiet(text: str) -> Decorator:
+    return click.option("--quiet", "-q", is_flag=True, help=text)
+
+
+@click.group(cls=ModelGroup, context_settings=_CONTEXT, epilog=_EPILOG, subcommand_metavar="MODEL | COMMAND ...")
+@click.version_option(VERSION, prog_name="robocompile")
+def robocompile() -> None:
+    """Compile closed-chain robots, written as graphs of physical records, to exact and fast C.
+
+    MODEL is a mechanism file, or the name of a model that ships: `robocompile kangaroo -o build/`.
+    """
+
+
+@robocompile.command("compile", epilog=EXIT_CODE_TEXT, short_help="Compile MODEL into a folder of C and libraries.")
+@click.argument("model")
+@click.option("--output", "-o", default="build", show_default=True, metavar="FOLDER", help="Gets a folder per robot.")
+@_independent()
+@click.option("--real", type=click.Choice(["double", "float"]), default="double", show_default=True, help="Precision.")
+@click.option("--cc", metavar="COMMAND", help="C compiler, e.g. clang or 'zig cc' [default: CC, or cc, gcc, clang].")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at a time [default: one per core].")
+@click.option("--emit-only", is_flag=True, help="Write the C text and compile nothing.")
+@_json()
+@_quiet("Show no progress and no table; errors are shown.")
+def compile_command(model: str, output: str, independent: tuple[str, ...], **options: Any) -> None:
+    """Compile MODEL into FOLDER/<its name>/; only what changed is compiled again."""
+    from robocompiler.backend.build import BuildOptions
+    from robocompiler.cli.progress import display
+    from robocompiler.cli.report import as_data, build_facts, gather
+    from robocompiler.cli.tables import build_table, modules_table, summary
+    from robocompiler.compiler import compile_to_folder
+
+    quiet, emit_only, real = options["quiet"], options["emit_only"], options["real"]
+    source = _find(model, quiet)
+    choices = BuildOptions(real=real, cc=options["cc"], emit_only=emit_only, workers=options["jobs"])
+    with display(quiet) as progress:
+        front, report = compile_to_folder(
+            source.path, output, independent=independent, options=choices, progress=progress
+        )
+    facts = gather(source, front, build_facts(report, real, not emit_only), report.seconds)
+    if options["as_json"]:
+        write_out(json_text(as_data(facts)))
+    elif not quiet:
+        parts = [summary(facts), ""]
+        if facts.chart("port").modules:
+            parts += [modules_table(facts), ""]
+        assert facts.build is not None
+        write_out(render(*parts, build_table(facts, facts.build)))
+
+
+@robocompile.command("inspect", epilog=EXIT_CODE_TEXT, short_help="Explain the structure and rank of MODEL.")
+@click.argument("model", required=False)
+@click.option("--svg", metavar="FILE", help="Draw the graph with its tree, chords and modules into FILE.")
+@click.option(
+    "--ir",
+    is_flag=False,
+    flag_value="",
+    metavar="[KERNEL]",
+    help="Print the symbolic program instead: all kernels, or those whose name is or begins with KERNEL.",
+)
+@_independent()
+@_json()
+@_quiet("Show no progress.")
+def inspect_command(
+    model: str | None, svg: str | None, ir: str | None, independent: tuple[str, ...], as_json: bool, quiet: bool
+) -> None:
+    """Explain MODEL: its tree, chords, modules, rank and freedoms.  Needs no C compiler and writes nothing else."""
+    from robocompiler.cli.loops import drawing, inspect_loops
+    from robocompiler.cli.progress import display
+    from robocompiler.cli.report import gather
+    from robocompiler.compiler import run_front_end
+
+    if model is None and ir:  # `inspect --ir MODEL`: the parser took the only word for the option's value
+        model, ir = ir, ""
+    if model is None:
+        raise click.UsageError("Missing argument 'MODEL'.")
+    source = _find(model, quiet)
+    with display(quiet) as progress:
+        front = run_front_end(source.path, independent=independent, progress=progress)
+    facts = gather(source, front, None, {})
+    kernels = None if ir is None else _kernels(front.program, ir)
+    if svg is not None:
+        _write_file(Path(svg), drawing(facts, front.topology))
+    write_out(_inspection_text(inspect_loops(facts, front), front.program, kernels, as_json))
+    if svg is not None and not quiet:
+        write_error(f"drawing  {printable(svg)}\n")
+
+
+@robocompile.command("schema")
+def schema_command() -> None:
+    """Print the JSON Schema of the input language, for editors."""
+    import json
+
+    from robocompiler.records.schema import json_schema
+
+    write_out(json.dumps(json_schema(), indent=2) + "\n")
+
+
+@robocompile.command("models")
+@_json()
+def models_command(as_json: bool) -> None:
+    """List the models that ship with RoboCompiler."""
+    from robocompiler.cli.tables import models_table
+
+    models = shipped_models()
+    if as_json:
+        write_out(json_text([{"name": m.name, "path": str(m.path), "summary": m.summary} for m in models]))
+    else:
+        write_out(render(models_table(models)))
+
+
+def _find(text: str, quiet: bool) -> ModelFile:
+    source = find_model(text)
+    if source.shipped and not quiet:
+        write_error(printable(f"model    {source.name} ships with RoboCompiler: {source.path}") + "\n")
+    return source
+
+
+def _kernels(program: Any, prefix: str) -> tuple[Any, ...]:
+    from robocompiler.cli.listing import select
+
+    kernels = select(program, prefix)
+    if not kernels:
+        names = [kernel.name for kernel in program.kernels]
+        near = difflib.get_close_matches(prefix, names, n=1)
+        mend = f"Did you mean {near[0]!r}?" if near else f"The first of {len(names)} are: {', '.join(names[:6])}."
+        raise click.UsageError(f"No kernel is called or begins with {prefix!r}.  {mend}")
+    return kernels
+
+
+def _inspection_text(inspection: Any, program: Any, kernels: tuple[Any, ...] | None, as_json: bool) -> str:
+    from robocompiler.cli.listing import input_names, kernel_data, kernel_text
+    from robocompiler.cli.loop_tables import chords_table, gap_text, module_members
+    from robocompiler.cli.loops import loops_data
+    from robocompiler.cli.report import as_data
+    from robocompiler.cli.tables import summary
+
+    if as_json:
+        data = {**as_data(inspection.facts), **loops_data(inspection)}
+        return json_text(data if kernels is None else {**data, "ir": [kernel_data(kernel) for kernel in kernels]})
+    if kernels is not None:
+        names = input_names(program)
+        return "\n".join(kernel_text(kernel, names) for kernel in kernels)
+    parts: list[Any] = [summary(inspection.facts), ""]
+    if inspection.singular_values:
+        parts += [gap_text(inspection), ""]
+    for chart in inspection.facts.charts:
+        parts += [module_members(chart), ""] if chart.modules else []
+    return render(*parts, *([chords_table(inspection.chords)] if inspection.chords else []))
+
+
+def _write_file(path: Path, text: str) -> None:
+    from robocompiler.backend.atomic import write_atomically
+
+    write_atomically(path, text.encode("utf-8"))

@@ -1,0 +1,162 @@
+"""Reduced dynamics in the inner chart, handed out in the port chart.
+
+    v = E~ u~ (inner chart)          vdot = E~ u~dot + c,     c = E~dot u~ from  R_p c_dep = -Cdot v
+    M~ = E~^T M_T E~                 h~ = E~^T (tau_NE(q, v, c) + D v)
+    u = G u~,  G = E~ at the port chart's independents,      udot = G u~dot + c_port
+
+so that in the port chart  M = G^-T M~ G^-1,  h = G^-T (h~ - M~ G^-1 c_port),  tau_u = G^-T tau_u~.
+Armature adds to M_T and damping to the forces at their own joints, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as cs
+import numpy as np
+
+from robocompiler.numerics.pivots import PivotOrder, pivot_order
+from robocompiler.symbolic.closures import ClosureProgram
+from robocompiler.symbolic.elimination import solve
+from robocompiler.symbolic.links import link_tree
+from robocompiler.symbolic.recursion import newton_euler, reduced_mass
+from robocompiler.symbolic.reduction import Reduction
+from robocompiler.symbolic.scalars import to_sx
+
+SX = Any
+
+
+@dataclass(frozen=True)
+class ChartLift:
+    """E (nv, d) sparse over the active velocities, and the pivots met while solving."""
+
+    E: SX
+    pivots: tuple[SX, ...]
+
+
+class Mechanics:
+    """Symbolic mechanics of a robot: every quantity is built once, on demand, from the closure program."""
+
+    def __init__(self, closures: ClosureProgram, reduction: Reduction) -> None:
+        self.closures, self.reduction = closures, reduction
+        self.topology = closures.topology
+        self.symbols = closures.symbols
+        self.inner, self.port = reduction.chart("inner"), reduction.chart("port")
+        self.tree = link_tree(self.symbols)
+        self._names = {p.name: self.symbols.p[i] for i, p in enumerate(self.topology.mechanism.parameters)}
+        self._rows = cs.vertcat(cs.SX(0, self.topology.nv), *[closure.jacobian for closure in closures.closures])
+
+    # --- kinematics of the inner chart ---
+
+    @cached_property
+    def lift(self) -> ChartLift:
+        """E~ of the inner chart, module by module with static pivots."""
+        chart, nv = self.inner, self.topology.nv
+        E = cs.SX(nv, len(chart.independent))
+        column = {index: k for k, index in enumerate(chart.independent)}
+        for index, k in column.items():
+            E[index, k] = 1
+        pivots: list[SX] = []
+        for module in chart.modules:
+            if not module.dependents:
+                continue
+            A = cs.sparsify(self._rows[list(module.rows), list(module.dependents)])
+            B = cs.sparsify(self._rows[list(module.rows), list(module.independents)])
+            X, met = solve(A, -B, module.pivots)
+            pivots += met
+            for i, j in zip(*X.sparsity().get_triplet(), strict=True):
+                E[module.dependents[i], column[module.independents[j]]] = X[i, j]
+        return ChartLift(E, tuple(pivots))
+
+    def bias(self, v: SX) -> SX:
+        """c (nv,): accelerations of the active velocities at u~dot = 0, for velocities v."""
+        values = cs.vertcat(cs.SX(0, 1), *[closure.curvature for closure in self.closures.closures])
+        inputs = [self.symbols.q, self.symbols.v, self.symbols.p]
+        curvature = cs.Function("curvature", inputs, [values])(self.symbols.q, v, self.symbols.p)
+        c = cs.SX(self.topology.nv, 1)
+        for module in self.inner.modules:
+            if module.dependents:
+                A = cs.sparsify(self._rows[list(module.rows), list(module.dependents)])
+                X, _ = solve(A, -curvature[list(module.rows)], module.pivots)
+                for i, index in enumerate(module.dependents):
+                    c[index] = X[i]
+        return c
+
+    # --- forces on the tree ---
+
+    def _joint_scalars(self, field: str) -> dict[int, SX]:
+        """{velocity index: value} of a per-velocity record field (armature, damping) where it is not zero."""
+        found = {}
+        for slot in self.topology.slots:
+            for k, value in enumerate(getattr(self.topology.joint(slot.joint), field)):
+                scalar = to_sx(value, self._names)
+                if not scalar.is_zero():
+                    found[slot.v0 + k] = scalar
+        return found
+
+    def tree_forces(self, v: SX, a: SX, damped: bool = True) -> SX:
+        """Forces (nv,) that velocities v and accelerations a of the tree take: Newton-Euler, armature, damping."""
+        tau = cs.SX(self.topology.nv, 1)
+        for index, value in newton_euler(self.tree, v, a, cs.SX(list(self.topology.mechanism.gravity))).items():
+            tau[index] = value
+        for index, armature in self._joint_scalars("armature").items():
+            tau[index] += armature * a[index]
+        if damped:
+            for index, damping in self._joint_scalars("damping").items():
+                tau[index] += damping * v[index]
+        return tau
+
+    # --- the inner chart's reduced dynamics ---
+
+    @cached_property
+    def inner_mass(self) -> SX:
+        """M~ (d, d)."""
+        E = self.lift.E
+        M = reduced_mass(self.tree, E)
+        for index, armature in self._joint_scalars("armature").items():
+            columns = [k for k in range(E.shape[1]) if E.has_nz(index, k)]
+            for j in columns:
+                for k in columns:
+                    M[j, k] += armature * E[index, j] * E[index, k]
+        return M
+
+    def project(self, tau: SX) -> SX:
+        """E~^T tau (d,)."""
+        return cs.densify(cs.mtimes(self.lift.E.T, tau))
+
+    # --- to and from the port chart ---
+
+    @cached_property
+    def G(self) -> SX:
+        """u = G u~ (d, d) sparse."""
+        return cs.sparsify(self.lift.E[list(self.port.independent), :])
+
+    @cached_property
+    def _G_order(self) -> PivotOrder:
+        function = cs.Function("G", [self.symbols.q, self.symbols.p], [self.G])
+        defaults = [parameter.default for parameter in self.topology.mechanism.parameters]
+        samples = [function(list(q), defaults).full() for q in self.reduction.probes]
+        structure = np.array(cs.DM(self.G.sparsity(), 1).full(), dtype=bool)
+        return pivot_order(samples, structure)
+
+    @cached_property
+    def _G_transposed_order(self) -> PivotOrder:
+        order = self._G_order
+        return PivotOrder(tuple((column, row) for row, column in order.pivots), order.smallest)
+
+    def to_inner(self, u: SX) -> SX:
+        """G^-1 u (d, m)."""
+        return solve(self.G, cs.sparsify(u), self._G_order)[0] if self.charts_differ else u
+
+    def force_to_port(self, tau: SX) -> SX:
+        """G^-T tau (d, m)."""
+        if not self.charts_differ:
+            return tau
+        return solve(cs.sparsify(self.G.T), cs.sparsify(tau), self._G_transposed_order)[0]
+
+    @property
+    def charts_differ(self) -> bool:
+        """Whether the two charts have different independents (or another order of them)."""
+        return self.inner.independent != self.port.independent
