@@ -64,38 +64,35 @@ def _compile_edit(path: Path, folder: Path) -> dict[str, Any]:
         shutil.rmtree(copy)
 
 
+def _row(name: str, kind: str, run: dict[str, Any]) -> list[str]:
+    passes = [significant(run["passes"].get(key, 0.0)) for key in (*FRONT, *BACK)]
+    return [
+        f"{name} {kind}",
+        f"**{run['process']:.2f}**",
+        significant(run["imports"]),
+        *passes,
+        significant(run["load"]),
+        significant(run["cpu_python"]),
+        significant(run["cpu_compiler"]),
+        f"{len(run['units'])} of {run['all_units']}",
+        f"{run['peak_python_mib']:.0f}",
+        f"{run['peak_compiler_mib']:.0f}" if run["units"] else "none",
+        f"{run['machine_load']:.2f}",
+    ]
+
+
 def markdown(results: Sequence[dict[str, Any]]) -> str:
     """The tables of the compile times' section."""
-    kinds = ("cold", "unchanged", "edited")
-    header = [
-        "",
-        "process s",
-        "imports",
-        *FRONT,
-        *BACK,
-        "load",
-        "units compiled",
-        "Python MiB",
-        "gcc MiB",
-        "machine load",
-    ]
-    rows = []
-    for result in results:
-        for kind in kinds:
-            run = result[kind]
-            passes = [significant(run["passes"].get(key, 0.0)) for key in (*FRONT, *BACK)]
-            rows.append(
-                [f"{result['robot']} {kind}", f"**{run['process']:.2f}**", significant(run["imports"]), *passes,
-                 significant(run["load"]),
-                 significant(run["cpu_python"]), significant(run["cpu_compiler"]), f"{len(run['units'])} of {run['all_units']}", f"{run['peak_python_mib']:.0f}",
-                 f"{run['peak_compiler_mib']:.0f}" if run["units"] else "none", f"{run['machine_load']:.2f}"]
-            )  # fmt: skip
+    costs = ("CPU s Python", "CPU s gcc", "units compiled", "Python MiB", "gcc MiB", "machine load")
+    header = ["", "process s", "imports", *FRONT, *BACK, "load", *costs]
+    rows = [_row(r["robot"], kind, r[kind]) for r in results for kind in ("cold", "unchanged", "edited")]
     largest = [[r["robot"], *_largest(r["cold"]["units"])] for r in results]
     edits = "; ".join(f"{r['robot']}: `{r['joint']}`, {', '.join(sorted(r['edited']['units']))}" for r in results)
     return (
-        f"Seconds.  `process` is a whole fresh Python process on the wall clock; imports to load are its parts.\n"
-        "Processor seconds add up all cores and suffer less from other programs on the machine.\n\n{table(header, rows)}\n"
-        f"The edit moves one joint by a millimetre; recompiled were {edits}.\n\n"
+        "Seconds.  `process` is a whole fresh Python process on the wall clock, of which imports to load are parts.\n"
+        "CPU seconds add up all cores and suffer less from other programs.  Memory is the largest resident size of\n"
+        f"the Python process and of any one compiler process.\n\n{table(header, rows)}\n"
+        f"The edit moves one joint by a millimetre; compiled again were: {edits}.\n\n"
         f"{table(['cold', 'slowest unit', 's', 'second', 's'], largest)}"
     )
 

@@ -1,15 +1,15 @@
 """Times generated C functions from inside C: a small driver is generated, compiled and linked with the robot's library.
 
-The driver calls a function for a list of states again and again between two readings of the thread's processor time (not
-of the wall clock: other programs on the machine count less), so that nothing of Python is measured.  A call goes through
-the library's symbol table as a user's would; the time of an empty call by the same loop is measured as well and
-reported, not subtracted.
+The driver calls a function for a list of states again and again between two readings of the thread's processor time
+(not of the wall clock: other programs on the machine count less), so that nothing of Python is measured.  A call goes
+through the library's symbol table as a user's would; the time of an empty call by the same loop is measured as well
+and reported, not subtracted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,6 @@ class Driver:
         return self._run(name, states, repeats) / (repeats * len(states))
 
     def _run(self, name: str, states: Array, repeats: int) -> float:
-        cast = self._ffi.from_buffer
+        cast: Callable[[str, Array], Any] = self._ffi.from_buffer
         values, parameters = cast("double[]", np.ascontiguousarray(states)), cast("double[]", self._parameters)
         return float(getattr(self._library, f"time_{name}")(values, len(states), states.shape[1], parameters, repeats))

@@ -145,7 +145,9 @@ def rate_of(function: Any, robot: rc.Robot, q: Array, u: Array, step: float = 2e
 def inverse_effort(robot: rc.Robot, records: Mechanism, q: Array, u: Array) -> Array:
     """tau_u (d,) for udot = 0: sum of J^T (m a; I alpha + omega x I omega) plus gravity, accelerations by differences."""
     total = gravity_effort(robot, records, q)
-    rates = rate_of(lambda x: np.array([[w @ u, v @ u] for _, _, w, v in _com_jacobians(robot, records, x)]), robot, q, u)
+    rates = rate_of(
+        lambda x: np.array([[w @ u, v @ u] for _, _, w, v in _com_jacobians(robot, records, x)]), robot, q, u
+    )
     for (m, I, W, V), (alpha, a) in zip(_com_jacobians(robot, records, q), rates, strict=True):
         omega = W @ u
         total = total + m * V.T @ a + W.T @ (I @ alpha + np.cross(omega, I @ omega))

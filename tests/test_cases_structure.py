@@ -72,7 +72,10 @@ def test_the_four_bar_does_not_depend_on_the_order_of_its_joints(build_folder: P
 
 def test_swapped_sides_and_negated_axes_change_signs_and_nothing_else(build_folder: Path) -> None:
     case, plain = load_case("c34"), load_case("c01")
-    signs = {name: float(np.sign(case["expected"]["E"][name] * plain["expected"]["E"][name])) for name in plain["expected"]["E"]}
+    signs = {
+        name: float(np.sign(case["expected"]["E"][name] * plain["expected"]["E"][name]))
+        for name in plain["expected"]["E"]
+    }
     case["state"] = {name: signs[name] * value for name, value in plain["state"].items() if name in signs}
     robot, original = case_robot(build_folder, case, ("j_ga",)), case_robot(build_folder, plain)
     q, q_plain = at_state(robot, case), at_state(original, plain)

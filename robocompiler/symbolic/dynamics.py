@@ -21,7 +21,7 @@ from robocompiler.numerics.pivots import PivotOrder, pivot_order
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.elimination import solve
 from robocompiler.symbolic.links import link_tree
-from robocompiler.symbolic.recursion import newton_euler, reduced_mass
+from robocompiler.symbolic.recursion import kinetic_energy, newton_euler, potential_energy, reduced_mass
 from robocompiler.symbolic.reduction import Reduction
 from robocompiler.symbolic.scalars import to_sx
 
@@ -86,7 +86,7 @@ class Mechanics:
 
     # --- forces on the tree ---
 
-    def _joint_scalars(self, field: str) -> dict[int, SX]:
+    def joint_scalars(self, field: str) -> dict[int, SX]:
         """{velocity index: value} of a per-velocity record field (armature, damping) where it is not zero."""
         found = {}
         for slot in self.topology.slots:
@@ -101,60 +101,76 @@ class Mechanics:
         tau = cs.SX(self.topology.nv, 1)
         for index, value in newton_euler(self.tree, v, a, cs.SX(list(self.topology.mechanism.gravity))).items():
             tau[index] = value
-        for index, armature in self._joint_scalars("armature").items():
+        for index, armature in self.joint_scalars("armature").items():
             tau[index] += armature * a[index]
         if damped:
-            for index, damping in self._joint_scalars("damping").items():
+            for index, damping in self.joint_scalars("damping").items():
                 tau[index] += damping * v[index]
         return tau
 
     # --- the inner chart's reduced dynamics ---
 
-    @cached_property
-    def inner_mass(self) -> SX:
-        """M~ (d, d)."""
-        E = self.lift.E
+    def mass_of(self, E: SX) -> SX:
+        """M~ = E^T M_T E with the armature of every joint (d, d), for any E of the inner lift's structure."""
         M = reduced_mass(self.tree, E)
-        for index, armature in self._joint_scalars("armature").items():
+        for index, armature in self.joint_scalars("armature").items():
             columns = [k for k in range(E.shape[1]) if E.has_nz(index, k)]
             for j in columns:
                 for k in columns:
                     M[j, k] += armature * E[index, j] * E[index, k]
         return M
 
-    def project(self, tau: SX) -> SX:
-        """E~^T tau (d,)."""
-        return cs.densify(cs.mtimes(self.lift.E.T, tau))
+    @cached_property
+    def inner_mass(self) -> SX:
+        """M~ at q (d, d)."""
+        return self.mass_of(self.lift.E)
+
+    @cached_property
+    def inner_mass_structure(self) -> SX:
+        """Sparsity of the upper half of M~."""
+        return cs.triu(self.inner_mass).sparsity()
 
     # --- to and from the port chart ---
 
-    @cached_property
-    def G(self) -> SX:
-        """u = G u~ (d, d) sparse."""
-        return cs.sparsify(self.lift.E[list(self.port.independent), :])
+    def G_of(self, E: SX) -> SX:
+        """G (d, d) sparse with u = G u~: the rows of E at the port chart's independents."""
+        return cs.sparsify(E[list(self.port.independent), :])
 
     @cached_property
     def _G_order(self) -> PivotOrder:
-        function = cs.Function("G", [self.symbols.q, self.symbols.p], [self.G])
+        function = cs.Function("G", [self.symbols.q, self.symbols.p], [self.G_of(self.lift.E)])
         defaults = [parameter.default for parameter in self.topology.mechanism.parameters]
         samples = [function(list(q), defaults).full() for q in self.reduction.probes]
-        structure = np.array(cs.DM(self.G.sparsity(), 1).full(), dtype=bool)
+        structure = np.array(cs.DM(self.G_of(self.lift.E).sparsity(), 1).full(), dtype=bool)
         return pivot_order(samples, structure)
 
-    @cached_property
-    def _G_transposed_order(self) -> PivotOrder:
-        order = self._G_order
-        return PivotOrder(tuple((column, row) for row, column in order.pivots), order.smallest)
+    def to_inner(self, u: SX, E: SX | None = None) -> SX:
+        """G^-1 u (d, m); E is the inner lift where it comes from an earlier kernel."""
+        if not self.charts_differ:
+            return u
+        return solve(self.G_of(self.lift.E if E is None else E), cs.sparsify(u), self._G_order)[0]
 
-    def to_inner(self, u: SX) -> SX:
-        """G^-1 u (d, m)."""
-        return solve(self.G, cs.sparsify(u), self._G_order)[0] if self.charts_differ else u
-
-    def force_to_port(self, tau: SX) -> SX:
+    def force_to_port(self, tau: SX, E: SX) -> SX:
         """G^-T tau (d, m)."""
         if not self.charts_differ:
             return tau
-        return solve(cs.sparsify(self.G.T), cs.sparsify(tau), self._G_transposed_order)[0]
+        order = PivotOrder(tuple((column, row) for row, column in self._G_order.pivots), self._G_order.smallest)
+        return solve(cs.sparsify(self.G_of(E).T), cs.sparsify(tau), order)[0]
+
+    @cached_property
+    def chart_pivots(self) -> tuple[SX, ...]:
+        """Pivots of G (none where the charts agree)."""
+        if not self.charts_differ:
+            return ()
+        return tuple(solve(self.G_of(self.lift.E), cs.SX(len(self.port.independent), 1), self._G_order)[1])
+
+    def energies(self, v: SX) -> tuple[SX, SX]:
+        """Kinetic energy (armature included) and potential energy (zero with every centre of mass at the origin), J."""
+        gravity = cs.SX(list(self.topology.mechanism.gravity))
+        kinetic, potential = kinetic_energy(self.tree, v), potential_energy(self.tree, gravity)
+        for index, armature in self.joint_scalars("armature").items():
+            kinetic += armature * v[index] * v[index] / 2
+        return kinetic, potential
 
     @property
     def charts_differ(self) -> bool:

@@ -19,7 +19,8 @@ from typing import Any
 import casadi as cs
 
 from robocompiler.symbolic.closures import Closure, ClosureProgram
-from robocompiler.symbolic.kernel import Argument, Kernel
+from robocompiler.symbolic.kernel import Kernel
+from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.kinematics import TreeKinematics, tree_kinematics
 from robocompiler.symbolic.manifold import coordinate_rates, integrate
 from robocompiler.symbolic.reduction import Chart, Module, Reduction
@@ -124,45 +125,17 @@ def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgra
     )
 
 
-def _kernel(
-    closures: ClosureProgram,
-    name: str,
-    summary: str,
-    outputs: Sequence[tuple[str, str, SX]],
-    *more: tuple[str, str, SX],
-) -> Kernel:
-    """A kernel of q, `more` inputs and the parameters p; each output is (name, comment, column of nonzeros)."""
-    symbols = closures.symbols
-    inputs = [("q", "coordinates", symbols.q), *more]
-    if symbols.p.numel():
-        inputs.append(("p", "run-time parameters", symbols.p))
-    columns = cs.cse([cs.densify(value) for _, _, value in outputs])
-    function = cs.Function(name, [value for _, _, value in inputs], columns, {"cse": False})
-    return Kernel(
-        name,
-        summary,
-        tuple(Argument(n, int(value.numel()), comment) for n, comment, value in inputs),
-        tuple(Argument(n, int(value.numel()), comment) for n, comment, value in outputs),
-        function,
-    )
-
-
-def _nonzeros(matrix: SX) -> SX:
-    """The nonzeros of a sparse matrix as a dense column, in compressed-column order."""
-    return cs.vertcat(cs.SX(0, 1), *matrix.nonzeros())
-
-
 def _module_program(closures: ClosureProgram, module: Module) -> ModuleProgram:
     rows = cs.vertcat(cs.SX(0, 1), *[closures.closures[c].rows for c in range(len(closures.closures))])
     jacobian = cs.vertcat(cs.SX(0, closures.topology.nv), *[closure.jacobian for closure in closures.closures])
     selected, columns = list(module.rows), [*module.dependents, *module.independents]
     block = cs.sparsify(jacobian[selected, columns]) if selected else cs.SX(0, len(columns))
     residual = rows[selected] if selected else cs.SX(0, 1)
-    kernel = _kernel(
-        closures,
+    kernel = make_kernel(
+        closures.symbols,
         f"{module.name}_system",
         f"Selected closure rows of {module.name} and their Jacobian (dependent columns, then independent ones).",
-        [("r", "selected rows, m or rad", residual), ("J", "Jacobian nonzeros", _nonzeros(block))],
+        [("r", "selected rows, m or rad", residual), ("J", "Jacobian nonzeros", nonzeros(block))],
     )
     return ModuleProgram(module, kernel, Pattern.of(block))
 
@@ -192,21 +165,21 @@ def _closure_block(closures: ClosureProgram, module: Module) -> ClosureBlock:
     name = module.name
     rho_output = ("rho", "augmented residual: rad, m; couplings in their own unit", rho)
 
-    def kernel(suffix: str, summary: str, *outputs: tuple[str, str, SX]) -> Kernel:
-        return _kernel(closures, f"{name}_{suffix}", summary, outputs)
+    def kernel(suffix: str, summary: str, *outputs: Output) -> Kernel:
+        return make_kernel(closures.symbols, f"{name}_{suffix}", summary, outputs)
 
     return ClosureBlock(
         name=name,
         closure=kernel(
             "closure", f"All condensed closure rows of {name} and their Jacobian.",
-            ("r", "condensed rows, m or rad", rows), ("J", "Jacobian nonzeros", _nonzeros(J)),
+            ("r", "condensed rows, m or rad", rows), ("J", "Jacobian nonzeros", nonzeros(J)),
         ),
         closure_pattern=Pattern.of(J),
         condensed=tuple(row for index in module.closures for row in condensed[index]),
         residual=kernel("rho", f"Augmented residual rho = log(T_e X_e^-1) of the closures of {name}.", rho_output),
         jacobian=kernel(
             "rho_jacobian", f"Augmented residual of {name} and its Jacobian C.",
-            rho_output, ("C", "Jacobian nonzeros", _nonzeros(C)),
+            rho_output, ("C", "Jacobian nonzeros", nonzeros(C)),
         ),
         jacobian_pattern=Pattern.of(C),
         augmented=tuple(row for index in module.closures for row in augmented[index]),
@@ -217,7 +190,7 @@ def _closure_block(closures: ClosureProgram, module: Module) -> ClosureBlock:
         recovered_q=tuple(i for closure in members for i in closure.recovered_q),
         speeds=kernel(
             "speeds", f"Speeds of the cut joints of {name} per unit of the other speeds.",
-            ("G", "nonzeros", _nonzeros(G)),
+            ("G", "nonzeros", nonzeros(G)),
         ),
         speeds_pattern=Pattern.of(G),
         recovered_v=tuple(i for closure in members for i in closure.recovered_v),
@@ -231,8 +204,8 @@ def _robot_kernels(closures: ClosureProgram, kinematics: TreeKinematics) -> dict
     poses = [cs.vertcat(cs.reshape(frame.pose.R.T, 9, 1), frame.pose.p) for frame in kinematics.frames]
     twists = [motion.twist() for motion in kinematics.motions]
 
-    def kernel(name: str, summary: str, output: tuple[str, str, SX], *more: tuple[str, str, SX]) -> Kernel:
-        return _kernel(closures, name, summary, [output], *more)
+    def kernel(name: str, summary: str, output: Output, *more: tuple[str, str, SX]) -> Kernel:
+        return make_kernel(closures.symbols, name, summary, [output], *more)
 
     return {
         "integrate": kernel(

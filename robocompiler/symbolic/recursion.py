@@ -100,6 +100,29 @@ def _inertial_wrench(inertia: Inertia, V: Spatial, A: Spatial) -> Spatial:
     )
 
 
+def kinetic_energy(tree: LinkTree, v: SX) -> SX:
+    """sum V . I V / 2 (J)."""
+    twists: list[Spatial] = []
+    total = cs.SX(0)
+    for link in tree.links:
+        relative = _joint_rate(link, v)
+        V = relative if link.parent < 0 else motion_inward(link.pose, twists[link.parent]) + relative
+        twists.append(V)
+        total += Spatial(*link.inertia.momentum(V.angular, V.linear)).power(V) / 2
+    return total
+
+
+def potential_energy(tree: LinkTree, gravity: SX) -> SX:
+    """-sum m g . c (J), c the world position of each link's centre of mass."""
+    poses: list[Pose] = []
+    total = cs.SX(0)
+    for link in tree.links:
+        poses.append(link.pose if link.parent < 0 else poses[link.parent] @ link.pose)
+        pose = poses[-1]
+        total -= cs.dot(gravity, cs.mtimes(pose.R, link.inertia.h) + link.inertia.m * pose.p)
+    return total
+
+
 def composite_inertias(tree: LinkTree) -> list[Inertia]:
     """Inertia of everything carried by each link, in link axes."""
     composite = [link.inertia for link in tree.links]
