@@ -66,7 +66,7 @@ pictures: $(INSTALLED)
 	$(BIN)/python docs/pictures.py
 
 bench: $(TESTABLE)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.run
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -79,7 +79,7 @@ def measure(name: str, output: Path, rounds: int = ROUNDS) -> Measured:
     functions = [*WHOLE, *(f"{module}_rho_jacobian" for module in modules)]
     library = folder / f"lib{prefix}.so"
     driver = Driver(manifest, folder, library, find_toolchain(), functions, output / "timing")
-    states = sample(robot)
+    states = sample(robot, manifest)
     evaluator = GlobalEvaluator(derive_topology(read_mechanism(model(name))))
     few = states.assembled[:GLOBAL_STATES]
     measured = Measured(name, manifest["operations"], modules, load=machine.load())

@@ -9,7 +9,7 @@ and reported, not subtracted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,6 @@ class Driver:
         return self._run(name, states, repeats) / (repeats * len(states))
 
     def _run(self, name: str, states: Array, repeats: int) -> float:
-        cast: Callable[[str, Array], Any] = self._ffi.from_buffer
+        cast: Any = self._ffi.from_buffer  # cffi's own stubs do not know that numpy arrays are buffers
         values, parameters = cast("double[]", np.ascontiguousarray(states)), cast("double[]", self._parameters)
         return float(getattr(self._library, f"time_{name}")(values, len(states), states.shape[1], parameters, repeats))

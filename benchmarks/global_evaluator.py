@@ -94,7 +94,7 @@ class GlobalEvaluator:
 
     def shared(self, q: Array) -> tuple[Array, Array]:
         """rho (rows,) and C (rows, nv), the whole tree walked once."""
-        return self._evaluate(q, self._propagate(q))
+        return self._evaluate(q, self._propagate(q) if self._cuts else None)
 
     def _evaluate(self, q: Array, tree: _Tree | None) -> tuple[Array, Array]:
         rho, C = np.empty(self.rows), np.empty((self.rows, self.nv))

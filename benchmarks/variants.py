@@ -75,7 +75,7 @@ def measure(name: str, output: Path, rounds: int = ROUNDS) -> list[Variant]:
     folder = output / robot.name
     manifest = read_manifest(find_manifest(folder))
     sources = sorted(folder.glob(f"{manifest['prefix']}_*.c"))
-    states = sample(robot)
+    states = sample(robot, manifest)
     variants, drivers = [], []
     for number, (label, flags) in enumerate(VARIANTS.items()):
         place = output / "variants" / f"{name}_{number}"

@@ -8,8 +8,8 @@ from typing import Any
 import casadi as cs
 import numpy as np
 from numpy.typing import NDArray
-
 from oracle_kinematics import Oracle
+
 from robocompiler.analysis.evaluator import ClosureEvaluator
 from robocompiler.compiler import FrontEnd, run_front_end
 from robocompiler.numerics.gauss_newton import correct

@@ -1,7 +1,7 @@
 """The small mechanisms of tests/data/cases as records and compiled robots, and numbers rebuilt from bodies alone.
 
-`reduced_inertia`, `gravity_effort` and `momentum_bias` use nothing of a robot but body poses and Jacobians, so that a case's
-inertias and efforts become checks of its kinematics.
+`reduced_inertia`, `gravity_effort` and `inverse_effort` use nothing of a robot but body poses and Jacobians, so that
+the inertias and efforts of a case become checks of its kinematics.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def case_mechanism(case: Mapping[str, Any], name: str = "", **more: Any) -> Mech
 def case_robot(
     folder: Path, case: Mapping[str, Any], independent: Sequence[str] = (), seed: Mapping[str, float] | None = None
 ) -> rc.Robot:
-    """The compiled robot of a case; `independent` coordinates are preferred, by default those whose speed the state gives.
+    """The compiled robot of a case; by default the coordinates whose speed the state gives are to be independent.
 
     `seed` adds rough values of joints that the state leaves out.
     """
@@ -120,7 +120,7 @@ def _com_jacobians(robot: rc.Robot, records: Mechanism, q: Array) -> list[tuple[
 def reduced_inertia(robot: rc.Robot, records: Mechanism, q: Array) -> Array:
     """M_r (d, d) = sum over the bodies of J^T M J, without armatures."""
     parts = _com_jacobians(robot, records, q)
-    return np.sum([m * V.T @ V + W.T @ I @ W for m, I, W, V in parts], axis=0)
+    return np.sum([m * V.T @ V + W.T @ theta @ W for m, theta, W, V in parts], axis=0)
 
 
 def gravity_effort(robot: rc.Robot, records: Mechanism, q: Array) -> Array:
@@ -143,14 +143,14 @@ def rate_of(function: Any, robot: rc.Robot, q: Array, u: Array, step: float = 2e
 
 
 def inverse_effort(robot: rc.Robot, records: Mechanism, q: Array, u: Array) -> Array:
-    """tau_u (d,) for udot = 0: sum of J^T (m a; I alpha + omega x I omega) plus gravity, accelerations by differences."""
+    """tau_u (d,) for udot = 0: sum of J^T (m a; I alpha + omega x I omega) plus gravity, a and alpha by differences."""
     total = gravity_effort(robot, records, q)
     rates = rate_of(
         lambda x: np.array([[w @ u, v @ u] for _, _, w, v in _com_jacobians(robot, records, x)]), robot, q, u
     )
-    for (m, I, W, V), (alpha, a) in zip(_com_jacobians(robot, records, q), rates, strict=True):
+    for (m, theta, W, V), (alpha, a) in zip(_com_jacobians(robot, records, q), rates, strict=True):
         omega = W @ u
-        total = total + m * V.T @ a + W.T @ (I @ alpha + np.cross(omega, I @ omega))
+        total = total + m * V.T @ a + W.T @ (theta @ alpha + np.cross(omega, theta @ omega))
     return total
 
 

@@ -16,7 +16,7 @@ Y = [0, -1, 0]
 
 
 def _read(name: str, bodies: list[str], joints: dict[str, object], **more: object) -> Mechanism:
-    data = {"robocompiler": 1, "name": name, "bodies": {b: EDGE for b in bodies}, "joints": joints, **more}
+    data = {"robocompiler": 1, "name": name, "bodies": dict.fromkeys(bodies, EDGE), "joints": joints, **more}
     return mechanism_from_dict(data)
 
 
@@ -98,8 +98,8 @@ HOSTILE_BODIES = (
     "world.", "NQ", "OK", "E", "part", "entries", "status",
 )  # fmt: skip
 HOSTILE_JOINTS = (
-    "double", "J", "j", "x.y", "x_y", "x-y", "x/y", "x y", "q", "K", "M", "p", "for", "cos", "r", "J_1", "i", "template",
-    "0", "1e5", "R", "u", "v",
+    "double", "J", "j", "x.y", "x_y", "x-y", "x/y", "x y", "q", "K", "M", "p", "for", "cos", "r", "J_1", "i",
+    "template", "0", "1e5", "R", "u", "v",
 )  # fmt: skip
 
 
@@ -148,6 +148,3 @@ def four_bar(link: object = 1.0, **more: object) -> Mechanism:
         scales={"length": 1.0},
         **more,
     )  # fmt: skip
-
-
-

@@ -1,7 +1,7 @@
 """An independent numpy evaluator of X = A Q(q) B^-1 straight from the records; it shares no code with the compiler.
 
-Everything is a 4x4 homogeneous matrix.  Rotations come from scipy (expm of skew matrices), so that no formula is the
-compiler's.  Values are given by coordinate name.  Nothing here knows forests or closures: `body_poses` walks the
+Everything is a 4x4 homogeneous matrix.  Rotations come from scipy and integrals from quadrature, so that no formula is
+the compiler's.  Values are given by coordinate name.  Nothing here knows forests or closures: `body_poses` walks the
 records breadth first through any joints that are not listed as cut.
 """
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from robocompiler.records.expressions import Scalar, evaluate
@@ -59,17 +58,34 @@ def adjoint(T: Array) -> Array:
     return np.column_stack([twist_vector(T @ twist_matrix(e) @ inverse(T)) for e in np.eye(6)])
 
 
+def turned(phi: Array) -> Array:
+    """3x3 rotation by a rotation vector."""
+    return np.asarray(Rotation.from_rotvec(phi).as_matrix())
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+def mean_rotation(phi: Array) -> Array:
+    """int_0^1 turned(s phi) ds by 16 Gauss points (exact to rounding up to a full turn): exp's translation per unit."""
+    samples = Rotation.from_rotvec(np.outer((_NODES + 1) / 2, phi)).as_matrix()
+    return np.asarray(np.tensordot(_WEIGHTS / 2, samples, 1))
+
+
 def log(T: Array) -> Array:
-    """Principal logarithm (phi; y) of T: T = expm(twist_matrix).  V(phi) comes out of one block exponential."""
+    """Principal logarithm (phi; y): T is the motion of one unit of time at the constant twist."""
     phi = Rotation.from_matrix(T[:3, :3]).as_rotvec()
-    block = np.zeros((6, 6))
-    block[:3, :3], block[:3, 3:] = hat(phi), np.eye(3)
-    return np.concatenate((phi, np.linalg.solve(expm(block)[:3, 3:], T[:3, 3])))
+    return np.concatenate((phi, np.linalg.solve(mean_rotation(phi), T[:3, 3])))
+
+
+def exp(V: Array) -> Array:
+    """The 4x4 that a constant twist reaches in one unit of time."""
+    return rigid(turned(V[:3]), mean_rotation(V[:3]) @ V[3:])
 
 
 def about(axis: Array, angle: float) -> Array:
     """4x4 rotation about a unit axis through the origin."""
-    return rigid(expm(angle * hat(axis)), np.zeros(3))
+    return rigid(turned(angle * axis), np.zeros(3))
 
 
 def along(vector: Array) -> Array:
@@ -89,12 +105,12 @@ def quaternion_of(R: Array) -> Array:
 
 
 def plane_axes(n: Array) -> tuple[Array, Array]:
-    """e1, e2 of a planar joint: x and y carried by the shortest rotation z -> n, after half a turn about x if n_z < 0."""
+    """e1, e2 of a planar joint: x, y carried by the shortest rotation z -> n, after half a turn about x if n_z < 0."""
     half = np.diag([1.0, -1.0, -1.0]) if n[2] < 0 else np.eye(3)
     m = half @ n
     sine = np.cross([0.0, 0.0, 1.0], m)
     size = float(np.linalg.norm(sine))
-    turn = expm(hat(sine / size) * np.arctan2(size, m[2])) if size > 0 else np.eye(3)
+    turn = turned(sine / size * np.arctan2(size, m[2])) if size > 0 else np.eye(3)
     R = half @ turn
     return R[:, 0], R[:, 1]
 
@@ -142,11 +158,11 @@ def basis(joint: Joint, values: Array, parameters: Values) -> Array:
     elif kind is JointType.CYLINDRICAL:
         columns = [spin, slide]
     elif kind is JointType.UNIVERSAL:
-        columns = [np.concatenate((expm(-values[1] * hat(m)) @ n, zero)), np.concatenate((m, zero))]
+        columns = [np.concatenate((turned(-values[1] * m) @ n, zero)), np.concatenate((m, zero))]
     elif kind is JointType.SPHERICAL:
         columns = list(np.eye(6)[:3])
     elif kind is JointType.PLANAR:
-        back = expm(-values[2] * hat(n))
+        back = turned(-values[2] * n)
         columns = [np.concatenate((zero, back @ e)) for e in plane_axes(n)] + [spin]
     elif kind is JointType.FREE:
         columns = list(np.eye(6))
@@ -209,16 +225,16 @@ class Oracle:
         return evaluate(expression, {**self.parameters, **{key: values[key] for key in record.coordinates}})
 
     def move(self, values: Values, increment: Values) -> dict[str, float]:
-        """q (+) dv by velocity name: quaternions turn by dv in the axes of frame b, free joints by exp of their twist."""
+        """q (+) dv by velocity name: balls turn by dv in the axes of frame b, free joints by exp of their twist."""
         result = dict(values)
         for joint in self.mechanism.joints:
             step = np.array([increment.get(name, 0.0) for name in velocity_names(joint.name, joint.type)])
             own = self.values(joint, values)
             if joint.type is JointType.SPHERICAL:
-                moved = by_quaternion(own)[:3, :3] @ expm(hat(step))
+                moved = by_quaternion(own)[:3, :3] @ turned(step)
                 own = near(quaternion_of(moved), own)
             elif joint.type is JointType.FREE:
-                T = along(own[:3]) @ by_quaternion(own[3:]) @ expm(twist_matrix(step))
+                T = along(own[:3]) @ by_quaternion(own[3:]) @ exp(step)
                 own = np.concatenate((T[:3, 3], near(quaternion_of(T[:3, :3]), own[3:])))
             else:
                 own = own + step
@@ -270,11 +286,11 @@ def near(quaternion: Array, previous: Array) -> Array:
 def _universal(R: Array, n: Array, m: Array) -> Array:
     """(first, second) of R = Rot(n, first) Rot(m, second): m turns about n into R m, and n turns about m by R^T n."""
 
-    def turned(axis: Array, start: Array, end: Array) -> float:
+    def angle(axis: Array, start: Array, end: Array) -> float:
         u, v = np.cross(axis, start), np.cross(axis, end)
         return float(np.arctan2(axis @ np.cross(u, v), u @ v))
 
-    return np.array([turned(n, m, R @ m), -turned(m, n, R.T @ n)])
+    return np.array([angle(n, m, R @ m), -angle(m, n, R.T @ n)])
 
 
 def is_quaternion(name: str) -> bool:

@@ -174,11 +174,16 @@ def test_every_problem_of_a_model_has_its_own_line() -> None:
         assert line == f"{path}:{problem['line']}: {problem['record']}: {problem['message']}"
 
 
-def test_an_unclear_rank_names_the_joints_and_has_its_code() -> None:
-    result = run("inspect", DATA / "cases" / "c21.yaml", "--json")
+def test_an_unclear_rank_names_the_joints_and_has_its_code(tmp_path: Path) -> None:
+    text = (MODELS / "fourbar.yaml").read_text()
+    tilted = text.replace("b: {body: coupler}, axis: [0, -1, 0]", "b: {body: coupler}, axis: [0, -1, 1.0e-6]")
+    assert tilted != text
+    (tmp_path / "tilted.yaml").write_text(tilted)
+    result = run("inspect", tmp_path / "tilted.yaml", "--json")
     error = json.loads(result.stdout)["error"]
     assert (result.exit_code, error["type"]) == (5, "RankError")
-    assert error["report"]["suspects"]
+    assert "j_ab" in error["report"]["suspects"]
+    assert "the rank of the closures is not clear" in result.stderr
 
 
 def test_loops_that_do_not_close_have_their_code(tmp_path: Path) -> None:

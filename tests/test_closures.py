@@ -26,9 +26,9 @@ KINDS = tuple(JointType)
 ROLES = [
     *((kind, role) for kind in KINDS for role in ("tree", "tree reversed")),
     *((kind, role) for kind in KINDS if kind is not JointType.SCREW for role in ("cut", "cut swapped")),
-    *((kind, role) for kind in KINDS if kind is not JointType.FIXED for role in ("kept", "kept swapped")),
+    *((kind, role) for kind in KINDS if kind is not JointType.FIXED for role in ("kept",)),
 ]
-RANDOM = tuple(seed for seed in range(24) if seed != 18)  # 18 has two nearly parallel planes and is refused, rightly
+RANDOM = tuple(range(14))
 CASES = [f"{kind.value}, {role}" for kind, role in ROLES] + [f"random {seed}" for seed in RANDOM]
 H = 2e-3  # five-point differences: truncation H^4 and rounding 1e-15/H are both about 1e-12
 
@@ -52,13 +52,16 @@ def rng(case: str) -> np.random.Generator:
     return np.random.default_rng(list(case.encode()))
 
 
-def slopes(f: Callable[[Array], Array], size: int, direction: Callable[[int, float], Array]) -> Array:
-    """Five-point differences of f along each of `size` directions, as columns."""
-    columns = []
-    for k in range(size):
-        low2, low, high, high2 = (f(direction(k, step * H)) for step in (-2, -1, 1, 2))
-        columns.append((low2 - 8 * low + 8 * high - high2) / (12 * H))
-    return np.column_stack(columns) if columns else np.zeros((f(direction(0, 0.0)).size, 0))
+def slope(f: Callable[[dict[str, float]], Array], r: CasadiRobot, q: Array, v: Array) -> Array:
+    """Five-point difference of f along q (+) t v, moved by the oracle."""
+    named = r.named(q)
+    low2, low, high, high2 = (f(r.oracle.move(named, r.speeds(k * H * v))) for k in (-2, -1, 1, 2))
+    return np.asarray((low2 - 8 * low + 8 * high - high2) / (12 * H))
+
+
+def directions(random: np.random.Generator, nv: int) -> Array:
+    """Random directions: they weigh all columns differently, so that any wrong entry shows in all of them."""
+    return np.asarray(random.uniform(0.3, 1.0, (3, nv)) * random.choice([-1, 1], (3, nv)))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -94,43 +97,23 @@ def test_reference_is_the_recorded_state_and_closed(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_full_jacobian_is_the_slope_of_the_oracle_residual(case: str) -> None:
-    r = robot(case)
-    q = r.off_manifold(rng(case))
-    names = r.topology.v_names
-
-    def along(values: Array) -> Array:
-        return r.oracle_residual(r.oracle.move(r.named(q), dict(zip(names, values, strict=True))))
-
-    expected = slopes(along, len(names), lambda k, step: step * np.eye(len(names))[k])
+    """C is spread from its structural nonzeros: an entry missing in the structure would show as a wrong slope."""
+    r, random = robot(case), rng(case)
+    q = r.off_manifold(random)
     C = r.augmented(q)[1]
-    np.testing.assert_allclose(C, expected, rtol=0, atol=2e-9)
-    structure = np.zeros_like(C, dtype=bool)
-    for block in r.program.blocks:
-        rows = np.array(block.augmented, dtype=int)[list(block.jacobian_pattern.rows)]
-        structure[rows, list(block.jacobian_pattern.columns)] = True
-    assert not np.any((np.abs(expected) > 1e-8) & ~structure)
+    for v in directions(random, r.topology.nv):
+        np.testing.assert_allclose(C @ v, slope(r.oracle_residual, r, q, v), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_condensed_jacobian_is_the_slope_of_the_rows(case: str) -> None:
-    r = robot(case)
-    q = r.off_manifold(rng(case))
-    names = r.topology.v_names
-
-    def along(values: Array) -> Array:
-        moved = r.oracle.move(r.named(q), dict(zip(names, values, strict=True)))
-        return r.condensed(r.q(moved))[0]
-
-    expected = slopes(along, len(names), lambda k, step: step * np.eye(len(names))[k])
+    r, random = robot(case), rng(case)
+    q = r.off_manifold(random)
     J = r.condensed(q)[1]
-    np.testing.assert_allclose(J, expected, rtol=0, atol=2e-9)
-    structure = np.zeros_like(J, dtype=bool)
-    for block in r.program.blocks:
-        rows = np.array(block.condensed, dtype=int)[list(block.closure_pattern.rows)]
-        structure[rows, list(block.closure_pattern.columns)] = True
-    assert not np.any((np.abs(expected) > 1e-8) & ~structure)
-    eliminated = sorted(r.front.closures.eliminated)
-    assert not structure[:, eliminated].any()
+    assert not J[:, sorted(r.front.closures.eliminated)].any()
+    for v in directions(random, r.topology.nv):
+        rows = slope(lambda values: r.condensed(r.q(values))[0], r, q, v)
+        np.testing.assert_allclose(J @ v, rows, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -146,7 +129,7 @@ def smallest_defect(r: CasadiRobot, q: Array) -> float:
     """min |rho| over the eliminated coordinates (Gauss-Newton on the oracle residual and the oracle's own moves)."""
     names = [r.topology.v_names[i] for i in sorted(r.front.closures.eliminated)]
     values = r.named(q)
-    for _ in range(15):
+    for _ in range(6):
         rho = r.oracle_residual(values)
         if not names:
             break
@@ -227,7 +210,9 @@ def test_lift_satisfies_all_augmented_rows(case: str, chart: str) -> None:
         E = r.lift(q, chart)
         C = r.augmented(q)[1]
         assert E.shape == (r.topology.nv, len(r.evaluator.active) - r.reduction.rank.rank)
-        assert np.abs(C @ E).max(initial=0.0) < 1e-12 * max(1.0, float(np.abs(C).max(initial=0) * np.abs(E).max(initial=0)))
+        assert np.abs(C @ E).max(initial=0.0) < 1e-12 * max(
+            1.0, float(np.abs(C).max(initial=0) * np.abs(E).max(initial=0))
+        )
 
 
 @pytest.mark.parametrize("case", [f"{kind.value}, {role}" for kind, role in ROLES if role.startswith("cut")])

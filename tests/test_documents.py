@@ -108,6 +108,12 @@ def test_the_readme_of_a_generated_folder_compiles_its_own_self_test(tmp_path: P
     assert run(["sh", "-c", line], tmp_path) == "fourbar: 0 failures\n"
 
 
+def test_the_cmake_lines_of_embedding_name_a_target_that_is_generated() -> None:
+    (target,) = re.findall(r"target_link_libraries\(controller PRIVATE (\w+)\)", block("docs/embedding.md", "cmake"))
+    assert f"add_library({target} " in text("generated/fourbar/CMakeLists.txt")
+    assert "set(FOURBAR_SOURCES" in text("generated/fourbar/fourbar.cmake")
+
+
 # --- numbers ---
 
 TABLE = {

@@ -207,9 +207,9 @@ def tracked() -> list[Path]:
     return sorted(path for path in names if path.is_file() and path.suffix not in {".png", ".pyc"})
 
 
-# A checkout's place, a home, a temporary folder made for one run: none belongs into the project.  A letter in brackets
+# A checkout's place or a home belongs into no project file.  A letter in brackets
 # keeps each expression from matching itself here.
-_MACHINE = re.compile(r"/w[o]rk/|/h[o]me/[a-z]|/r[o]ot/|/U[s]ers/[A-Za-z]|/t[m]p/[A-Za-z0-9_]")
+_MACHINE = re.compile(r"/w[o]rk/|/h[o]me/[a-z]|/r[o]ot/|/U[s]ers/[A-Za-z]")
 _UNFINISHED = re.compile(r"\bT[O]DO\b|\bF[I]XME\b|\bX[X]X\b|\bH[A]CK\b|\bfor n[o]w\b")
 _UNSAFE = re.compile(r"\be[v]al\(|shell=T[r]ue|\be[x]ec\(|\bos\.s[y]stem\(|yaml\.l[o]ad\((?!.*Safe)")
 

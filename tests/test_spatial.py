@@ -1,4 +1,4 @@
-"""SE(3) in CasADi against scipy: logarithm, inverse left Jacobian, quaternions, at small angles and up to half turns."""
+"""SE(3) in CasADi against scipy: logarithm, inverse left Jacobian, quaternions, small angles and half turns."""
 
 from __future__ import annotations
 

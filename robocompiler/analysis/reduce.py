@@ -11,7 +11,7 @@ from robocompiler.analysis.charts import inner_dependents, port_dependents
 from robocompiler.analysis.evaluator import ClosureEvaluator
 from robocompiler.analysis.modules import Samples, Touch, make_chart
 from robocompiler.analysis.probes import probe
-from robocompiler.analysis.refusals import refuse_open, refuse_unclear_rank
+from robocompiler.analysis.refusals import closure_gaps, refuse_open, refuse_unclear_rank
 from robocompiler.errors import ModelError, Problem
 from robocompiler.numerics.gap import RankDecision, decide_rank
 from robocompiler.numerics.gauss_newton import correct
@@ -21,6 +21,7 @@ from robocompiler.symbolic.reduction import Chart, Reduction
 
 Array = NDArray[np.float64]
 
+TURNED = 1.0  # rotation residual (rad) of a closure whose condensed rows vanish: zero, or half a turn
 OPEN = 1e-9  # scaled residual above which a reference counts as open: exact records close to rounding
 
 
@@ -83,7 +84,14 @@ def _assemble(evaluator: ClosureEvaluator) -> Array:
         if result.residual < 1e-4 and not rank.clear:
             refuse_unclear_rank(evaluator, [evaluator.jacobian(result.q)], rank)
         refuse_open(evaluator, result.q, result.residual)
+    if _turned(evaluator, result.q):
+        refuse_open(evaluator, result.q, float("inf"))
     return result.q
+
+
+def _turned(evaluator: ClosureEvaluator, q: Array) -> bool:
+    """Whether a closure is half a turn off although its condensed rows vanish: the complete residual tells."""
+    return max((radians for _, radians in closure_gaps(evaluator, q).values()), default=0.0) > TURNED
 
 
 def port_velocities(mechanism: Mechanism) -> tuple[str, ...]:
@@ -148,6 +156,7 @@ def _hold_independents(evaluator: ClosureEvaluator, assembled: Array, chart: Cha
     free = np.array([k for k, index in enumerate(evaluator.active) if int(index) not in held], dtype=np.intp)
     start = evaluator.recover(evaluator.seed())
     result = correct(evaluator, start, free)
-    if result.residual > OPEN or np.abs(result.q - start).max(initial=0.0) > 1.0:
+    far = np.abs(result.q - start).max(initial=0.0) > 1.0
+    if result.residual > OPEN or far or _turned(evaluator, result.q):
         return assembled
     return result.q

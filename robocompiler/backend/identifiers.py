@@ -63,7 +63,7 @@ def c_identifier(name: str) -> str:
     """Return the C identifier of a mechanism name; different names give different identifiers.
 
     The result starts with a letter, ends with a letter or digit, has no two underscores in a row (reserved in C++) and
-    is no keyword, no libm name and no system header; so it may be joined to other such words by underscores. 
+    is no keyword, no libm name and no system header; so it may be joined to other such words by underscores.
     CompileError if `name` is empty or has a character other than ASCII letters, digits and `_ - . / : space`.
     """
     if _NAME.fullmatch(name) is None:

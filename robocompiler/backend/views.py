@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,7 @@ from robocompiler.backend.numbers import literals, real_words
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
 from robocompiler.symbolic.kernel import Kernel
-from robocompiler.symbolic.program import ClosureBlock, ModuleProgram, Pattern, RobotProgram
+from robocompiler.symbolic.program import ChartProgram, ClosureBlock, ModuleProgram, Pattern, RobotProgram
 from robocompiler.version import ABI, VERSION
 
 TOLERANCE = {"double": "1e-13", "float": "2e-6f"}
@@ -266,17 +266,6 @@ class _Views:
         )
         views = [self.block(b, c, j) for b, c, j in zip(blocks, c_places, j_places, strict=True)]
         by_name = {view.name: view for view in views}
-        charts = [
-            ChartView(
-                infix="" if entry.chart.name == "port" else f"_{entry.chart.name}",
-                independent=entry.chart.independent,
-                modules=[
-                    self.module(m, entry.chart.name, entry.chart.independent, by_name.get(m.module.name))
-                    for m in entry.modules
-                ],
-            )
-            for entry in program.charts
-        ]
         port, kinematics = reduction.chart("port"), program.kinematics
         motion_velocity = [motion.index for motion in kinematics.motions]
         place = {index: k for k, index in enumerate(motion_velocity)}
@@ -316,7 +305,7 @@ class _Views:
             poses_prototype=self._prototype(program.poses),
             motions=self._text(program.motions) if motion_velocity else "",
             motions_prototype=self._prototype(program.motions) if motion_velocity else "",
-            charts=charts,
+            charts=[self._chart(entry, by_name) for entry in program.charts],
             blocks=views,
             largest_rho=max((len(v.augmented) for v in views), default=0),
             largest_c=max((len(v.c_place) for v in views), default=0) or 1,
@@ -329,6 +318,14 @@ class _Views:
             has_balls=bool(kinds & {JointType.SPHERICAL, JointType.FREE}),
             has_free=JointType.FREE in kinds,
             words=real_words(real),
+        )
+
+    def _chart(self, entry: ChartProgram, blocks: Mapping[str, BlockView]) -> ChartView:
+        chart = entry.chart
+        return ChartView(
+            infix="" if chart.name == "port" else f"_{chart.name}",
+            independent=chart.independent,
+            modules=[self.module(m, chart.name, chart.independent, blocks.get(m.module.name)) for m in entry.modules],
         )
 
     def _enum(self, group: str, names: Sequence[str], comments: Sequence[str]) -> list[tuple[str, int, str]]:

@@ -40,7 +40,7 @@ def chords_table(chords: Sequence[ChordFacts]) -> Table:
         rows = "1 row" if chord.rows == 1 else f"{chord.rows} rows"
         what = f"  {chord.type}, {'cut' if chord.cut else 'kept'}, {rows}, {chord.module or 'no module'}"
         what += f", path of {chord.length}"
-        table.add_row(Text(chord.joint, style="bold").append(what, style="not bold"))
+        table.add_row(Text.assemble((chord.joint, "bold"), what))
         table.add_row(Padding(path_text(chord), (0, 0, 0, 4)))
     return table
 
@@ -59,10 +59,12 @@ def path_text(chord: ChordFacts) -> Text:
 def gap_text(inspection: Inspection) -> Text:
     """The singular values on the two sides of the gap: `0.038 0.032 | 7.4e-17 5.1e-17`."""
     kept, dropped = inspection.around_gap
-    text = Text("singular values at the gap  ", style="bold")
     more = "... " if inspection.facts.rank.rank > len(kept) else ""
-    text.append(more + " ".join(f"{value:.2e}" for value in kept), style="not bold")
-    text.append(" | ", style="bold red")
     rest = len(inspection.singular_values) - inspection.facts.rank.rank - len(dropped)
     tail = " ".join(f"{value:.2e}" for value in dropped) or "none dropped"
-    return text.append(tail + (" ..." if rest > 0 else ""), style="not bold")
+    return Text.assemble(
+        ("singular values at the gap  ", "bold"),
+        more + " ".join(f"{value:.2e}" for value in kept),
+        (" | ", "bold red"),
+        tail + (" ..." if rest > 0 else ""),
+    )

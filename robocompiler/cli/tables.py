@@ -54,9 +54,9 @@ def summary(facts: Facts) -> RenderableType:
 
 def _titled(facts: Facts, rows: Table) -> RenderableType:
     frame = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False, padding=(0, 0))
-    title = Text(facts.robot, style="bold cyan")
+    title = Text.assemble((facts.robot, "bold cyan"))
     if facts.model.summary:
-        title.append(f"  {printable(facts.model.summary)}", style="dim")
+        title.append(f"  {printable(facts.model.summary)}", style="dim not bold")
     frame.add_column(title, overflow="fold")
     frame.add_row(rows)
     return frame
@@ -207,7 +207,7 @@ def _named(number: int, names: str) -> Text:
 
 
 def _strong(head: str, tail: str) -> Text:
-    return Text(head, style="bold").append(tail, style="not bold")
+    return Text.assemble((head, "bold"), tail)
 
 
 def _table(first: str, *numbers: str, left: Sequence[str] = ()) -> Table:

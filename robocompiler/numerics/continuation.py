@@ -63,7 +63,7 @@ def _defect(problem: AugmentedProblem, q: Array, rho0: Array, eta: float) -> tup
     moved = se3.log(back @ R, np.einsum("kij,kj->ki", back, p - p0))
     carry = se3.adjoint(back, -np.einsum("kij,kj->ki", back, p0)) @ se3.left_jacobian(current)
     factor = np.linalg.solve(se3.left_jacobian(moved), carry)
-    J = np.concatenate(((factor @ C[: 6 * n].reshape(n, 6, -1)).reshape(6 * n, -1), C[6 * n :]))
+    J = np.concatenate(((factor @ C[: 6 * n].reshape(n, 6, C.shape[1])).reshape(6 * n, C.shape[1]), C[6 * n :]))
     return np.concatenate((moved.ravel(), rho[6 * n :] - (1 - eta) * rho0[6 * n :])), J
 
 

@@ -1,11 +1,12 @@
 """Assembly: from any configuration to an assembled one on the authored branch, or a typed refusal.
 
 1. What is closed already comes back bit for bit.
-2. Each module by Newton in C, the independents held.  It gives up rather than jump: on steps above half a radian or
+2. A configuration that differs from the reference in its independents only: continuation along the mechanism, from the
+   reference, moving the independents to the wanted values.
+3. Each module by Newton in C, the independents held.  It gives up rather than jump: on steps above half a radian or
    length scale, on a sign change of det R_p, on a residual that grows.
-3. A module that fails there: continuation of the artificial defect from the given configuration.
-4. If a module fails there too: continuation along the mechanism, from the reference, moving the independents to the
-   wanted values.
+4. A module that fails there: continuation of the artificial defect from the given configuration.
+5. If a module fails there too: the walk of 2.
 Whatever results must pass the complete residual, the log domain, the branch signs and the joint limits.
 """
 
@@ -53,9 +54,16 @@ class Assembler:
             return q.copy()
         if hold is not None:
             return self._assemble_holding(q, hold)
+        others = np.setdiff1d(np.arange(q.size), self._own)
+        followed = None
+        if np.array_equal(q[others], self.description.reference[others]):  # only independents were set: walk there
+            followed = self._follow(q)
+            if self._admissible(q, followed):
+                refuse_limits(self.acceptance, followed)
+                return followed
         found, eta = self._solve_modules(q)
         if not self._admissible(q, found):
-            followed = self._follow(q)
+            followed = self._follow(q) if followed is None else followed
             if self._admissible(q, followed):
                 found = followed
             elif not self.acceptance.closed(found):

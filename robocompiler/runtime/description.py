@@ -31,6 +31,9 @@ class Description:
         self.velocities: tuple[str, ...] = tuple(entry["name"] for entry in manifest["velocities"])
         self.joints: tuple[dict[str, Any], ...] = tuple(manifest["joints"])
         self.frames: tuple[str, ...] = tuple(entry["name"] for entry in manifest["frames"])
+        self.movers: tuple[tuple[int, ...], ...] = tuple(tuple(entry["movers"]) for entry in manifest["frames"])
+        tree = sorted({index for joint in self.joints if joint["role"] == "tree" for index in _range(joint["v"])})
+        self.motions: dict[int, int] = {index: k for k, index in enumerate(tree)}
         self.closures: tuple[dict[str, Any], ...] = tuple(manifest["closures"])
         self.charts: dict[str, Any] = manifest["charts"]
         self.parameters: dict[str, float] = {entry["name"]: entry["default"] for entry in manifest["parameters"]}
@@ -178,3 +181,7 @@ class Sparsity:
 
 def _port(entry: Mapping[str, Any]) -> PortInfo:
     return PortInfo(entry["name"], entry.get("terms", {}), tuple(entry.get("distance", ())), entry["limits"])
+
+
+def _range(place: Sequence[int]) -> range:
+    return range(place[0], place[0] + place[1])

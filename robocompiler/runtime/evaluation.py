@@ -5,6 +5,7 @@ Implements both problems of `numerics`: the scaled condensed closures and the un
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,18 @@ class Evaluation:
         result = self.library.new(*shape)
         self._call(name, self.library.input(q), *self._extra, self.library.output(result))
         return result.astype(np.float64, copy=False)
+
+    def get(
+        self, name: str, inputs: Sequence[Array], shape: tuple[int, ...], first: int | None = None
+    ) -> tuple[Array, int]:
+        """(output of `shape`, status) of a compiled function; status 0 for functions that return none."""
+        lib = self.library
+        result = lib.new(*shape)
+        if not result.size:
+            return result.astype(np.float64), 0
+        leading = () if first is None else (first,)
+        status = self._call(name, *leading, *(lib.input(value) for value in inputs), *self._extra, lib.output(result))
+        return result.astype(np.float64, copy=False), int(status or 0)
 
     def correct(self, q: Array, tolerance: float, iterations: int) -> tuple[Array, int, float]:
         """(q_closed, status, residual) of the Newton corrector in this chart."""
@@ -90,14 +103,14 @@ class Evaluation:
         """q (+) dv."""
         lib = self.library
         moved = lib.new(q.size)
-        self._call("integrate", lib.input(q), lib.input(dv), lib.output(moved))
+        self._call("integrate", lib.input(q), lib.input(dv), *self._extra, lib.output(moved))
         return moved.astype(np.float64, copy=False)
 
     def rates(self, q: Array, v: Array) -> Array:
         """qdot = N(q) v."""
         lib = self.library
         rates = lib.new(q.size)
-        self._call("rates", lib.input(q), lib.input(v), lib.output(rates))
+        self._call("rates", lib.input(q), lib.input(v), *self._extra, lib.output(rates))
         return rates.astype(np.float64, copy=False)
 
     def pose(self, frame: int, q: Array) -> tuple[Array, Array]:
@@ -116,6 +129,17 @@ class Evaluation:
             E, own = self.lift(q)
             return J @ E[self.description.independent("port")], int(status) | own
         return J.astype(np.float64, copy=False), int(status)
+
+    def tree_jacobian(self, frame: int, q: Array) -> Array:
+        """(6, nv): world twist of a frame, at its origin, per unit of every tree velocity, closures ignored."""
+        movers = self.description.movers[frame]
+        _, p = self.pose(frame, q)
+        twists = self._get("motions", q, len(self.description.motions), 6)
+        J = np.zeros((6, len(self.description.velocities)))
+        for index in movers:
+            t = twists[self.description.motions[index]]
+            J[:3, index], J[3:, index] = t[:3], t[3:] + np.cross(t[:3], p)
+        return J
 
     # --- numerics.ClosureProblem: scaled condensed closures over the active velocities ---
 

@@ -30,7 +30,7 @@ SX = Any
 
 @dataclass(frozen=True)
 class Drift:
-    """Velocity state of one side: twist (omega, v at the base origin) and its derivative at zero joint accelerations."""
+    """Velocity state of one side: twist (omega, v at the base origin), its derivative at zero joint accelerations."""
 
     omega: SX
     v: SX

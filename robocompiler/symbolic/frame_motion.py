@@ -14,7 +14,7 @@ SX = Any
 
 
 def frame_accelerations(kinematics: TreeKinematics, v: SX, a: SX) -> SX:
-    """(omegadot; acceleration of the origin) of every frame, 6 numbers each, for velocities v and accelerations a (nv,).
+    """(omegadot; acceleration of the origin) of every frame, 6 numbers each, at velocities v and accelerations a (nv,).
 
     Twists are taken at the world's origin: V = sum s v, Vdot = sum (s a + ad(V_inner) s v), outward along each frame's
     movers; frames that share a prefix of movers share its sums.

@@ -52,7 +52,7 @@ def _turned(quaternion: SX, w: SX, c: SX, s: SX) -> SX:
 
 
 def _moving(topology: Topology) -> list[Slot]:
-    """The slots of joints that move: an empty slice of a one-element SX is a row, which does not stack into a column."""
+    """The slots of joints that move: an empty slice of a one-element SX is a row and does not stack in a column."""
     return [slot for slot in topology.slots if slot.nv]
 
 

@@ -7,7 +7,7 @@ E~ travels between kernels by its nonzeros e; u, udot and tau_u are those of the
     inner_mass  q, e         -> M~                     project  e, tau_T     -> tau_u = E^T tau_T
     port_mass   e, M~        -> M_r                    finish   q, e, c, M~, tau_T, f, tau -> udot
     cut_drift   q, v, a      -> accelerations of cut joints
-    ports       q            -> l                      port_map q, e         -> L
+    ports       q            -> l                      port_map q, e         -> L          port_forces q, f -> L_T^T f
     energies    q, v         -> kinetic, potential     frames   q, v, a      -> acceleration of every frame
 
 so that  forward = motion, tree(v, c), inner_mass, finish;  inverse = motion, raise, tree, project;  bias is inverse at
@@ -56,6 +56,7 @@ class MechanicsProgram:
     cut_drift: Kernel
     ports: Kernel
     port_map: Kernel
+    port_forces: Kernel
     friction: Kernel
     energies: Kernel
     frames: Kernel
@@ -123,6 +124,7 @@ class _Stages:
                 "ports_kernel", "Port displacements l.", [("l", "m, rad", self.port_program.displacement)]
             ),
             port_map=self._port_map(),
+            port_forces=self._port_forces(),
             friction=self._friction(),
             energies=self._energies(),
             frames=self._frames(),
@@ -219,6 +221,11 @@ class _Stages:
         inner = cs.mtimes(self.port_program.tree_map, self.E)  # (nf, d) over u~
         L = self.mechanics.force_to_port(inner.T, self.E).T if self.mechanics.charts_differ else inner
         return self._kernel("port_map_kernel", "L with ldot = L u.", [("L", "row by row", row_major(L))], self.e)
+
+    def _port_forces(self) -> Kernel:
+        forces = cs.mtimes(self.port_program.tree_map.T, self.f[2])
+        outputs = [("forces", "N m or N", cs.densify(forces))]
+        return self._kernel("port_forces", "Forces L_T^T f of port efforts on the tree's velocities.", outputs, self.f)
 
     def _friction(self) -> Kernel:
         forces = cs.SX(self.topology.nv, 1)

@@ -23,6 +23,7 @@ from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.kinematics import TreeKinematics, tree_kinematics
 from robocompiler.symbolic.manifold import coordinate_rates, integrate
+from robocompiler.symbolic.mechanics_program import MechanicsProgram
 from robocompiler.symbolic.reduction import Chart, Module, Reduction
 
 SX = Any
@@ -85,7 +86,7 @@ class ChartProgram:
 
 @dataclass(frozen=True)
 class RobotProgram:
-    """Everything that the backend prints for one robot."""
+    """Everything that the backend prints for one robot (mechanics: None where nothing can move)."""
 
     name: str
     closures: ClosureProgram
@@ -97,13 +98,16 @@ class RobotProgram:
     rates: Kernel
     poses: Kernel
     motions: Kernel
+    mechanics: MechanicsProgram | None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """All kernels."""
         blocks = [(b.closure, b.residual, b.jacobian, b.recover, b.speeds) for b in self.blocks]
         systems = [m.system for chart in self.charts for m in chart.modules]
-        return (*systems, *(k for block in blocks for k in block), self.integrate, self.rates, self.poses, self.motions)
+        whole = (self.integrate, self.rates, self.poses, self.motions)
+        mechanics = self.mechanics.kernels if self.mechanics else ()
+        return (*systems, *(k for block in blocks for k in block), *whole, *mechanics)
 
 
 def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgram:
@@ -121,6 +125,7 @@ def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgra
         charts=charts,
         blocks=blocks,
         kinematics=kinematics,
+        mechanics=None,
         **_robot_kernels(closures, kinematics),
     )
 

@@ -1,0 +1,131 @@
+"""The mechanics of a robot as the plain values that the dynamics templates print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocompiler.backend.c_operations import Real
+from robocompiler.backend.identifiers import unique_macros
+from robocompiler.backend.numbers import literals
+from robocompiler.backend.printer import print_kernel, print_prototype
+from robocompiler.backend.views import RobotView
+from robocompiler.records.model import CoordinateSum, Port
+from robocompiler.symbolic.kernel import Kernel
+from robocompiler.symbolic.program import RobotProgram
+
+Array = NDArray[np.float64]
+
+SMALL: dict[str, float] = {"double": 1e-9, "float": 1e-4}  # of the smallest pivot seen at the probes
+OWN_UNIT = 300  # operations from which a kernel gets a translation unit of its own
+PUBLIC = ("tree_forces", "port_forces")  # declared in the robot's header
+
+
+@dataclass(frozen=True)
+class KernelView:
+    """One mechanical kernel as C text; `file` is the translation unit that holds it."""
+
+    name: str
+    summary: str
+    prototype: str
+    definition: str
+    file: Path
+
+
+@dataclass(frozen=True)
+class MechanicsView:
+    """What dynamics.c and its header print."""
+
+    kernels: list[KernelView]
+    ne: int
+    nm: int
+    nf: int
+    least: list[str]
+    least_mass: list[str]
+    cut: tuple[int, ...]
+    port_enum: list[tuple[str, int, str]]
+
+
+def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> MechanicsView:
+    """The view of a robot's mechanics."""
+    mechanics = program.mechanics
+    assert mechanics is not None
+    macros = {"q": "NQ", "v": "NV", "a": "NV", "c": "NV", "u": "NU", "udot": "NU", "p": "NP", "f": "NF"}
+
+    def text(kernel: Kernel) -> KernelView:
+        inputs = {
+            argument.name: f"{view.MACRO}_{macros[argument.name]}"
+            for argument in kernel.inputs
+            if argument.name in macros
+        }
+        name = f"{view.prefix}_{kernel.name}"
+        return KernelView(
+            name=kernel.name,
+            summary=kernel.summary,
+            prototype=print_prototype(kernel, function_name=name, real=real, sizes=inputs),
+            definition=print_kernel(kernel, function_name=name, real=real, sizes=inputs),
+            file=Path(f"{name}.c"),
+        )
+
+    printed = [kernel for kernel in mechanics.kernels if any(argument.size for argument in kernel.outputs)]
+    pivots, mass_pivots = _least_pivots(program)
+    ports = program.closures.topology.mechanism.ports
+    names = unique_macros([port.name for port in ports])
+    return MechanicsView(
+        kernels=[text(kernel) for kernel in printed],
+        ne=mechanics.ne,
+        nm=mechanics.nm,
+        nf=len(ports),
+        least=literals(list(pivots * SMALL[real]), real),
+        least_mass=literals(list(mass_pivots * SMALL[real]), real),
+        cut=mechanics.cut,
+        port_enum=[(f"{view.MACRO}_F_{names[p.name]}", i, _unit(program, p)) for i, p in enumerate(ports)],
+    )
+
+
+def _unit(program: RobotProgram, port: Port) -> str:
+    """Unit of a port's effort."""
+    if not isinstance(port.measure, CoordinateSum):
+        return "N"
+    topology = program.closures.topology
+    units = {
+        program.reduction.column_scales[topology.v_names.index(name)] == 1.0 and _is_angle(program, name)
+        for name, _ in port.measure.terms
+    }
+    return "N m" if units == {True} else "N" if units == {False} else "N or N m"
+
+
+def _is_angle(program: RobotProgram, name: str) -> bool:
+    from robocompiler.records.joint_types import JOINT_SHAPES, velocity_names
+
+    joint = program.closures.topology.joint(name.partition(":")[0])
+    return JOINT_SHAPES[joint.type].velocity_units[velocity_names(joint.name, joint.type).index(name)] == "rad/s"
+
+
+def _least_pivots(program: RobotProgram) -> tuple[Array, Array]:
+    """Smallest absolute pivots of the lift and of M~ over the probes, at the default parameters."""
+    mechanics, reduction = program.mechanics, program.reduction
+    assert mechanics is not None
+    topology = program.closures.topology
+    defaults = [parameter.default for parameter in topology.mechanism.parameters]
+    nv, d = topology.nv, len(reduction.chart("port").independent)
+
+    def call(kernel: Kernel, *inputs: Sequence[float] | Array) -> list[Array]:
+        values = [np.asarray(value) for value in (*inputs, *([defaults] if defaults else []))]
+        outputs = kernel.function(*values)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return [np.asarray(output.full(), dtype=np.float64).ravel() for output in outputs]
+
+    lift_pivots, mass_pivots = [], []
+    for q in reduction.probes:
+        e, pivot = call(mechanics.lift, q)
+        (m,) = call(mechanics.inner_mass, q, e)
+        zeros = np.zeros(nv)
+        _, mass = call(mechanics.finish, q, e, zeros, m, zeros, np.zeros(len(topology.mechanism.ports)), np.zeros(d))
+        lift_pivots.append(np.abs(pivot))
+        mass_pivots.append(np.abs(mass))
+    return np.min(lift_pivots, axis=0), np.min(mass_pivots, axis=0)

@@ -1,0 +1,1 @@
+"""Independent references for tests and for `robocompile check`; they share no code with the compiler."""

@@ -1,0 +1,123 @@
+"""What every part of `Robot` stands on: names, the compiled functions of one chart, and the checks of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robocompiler.errors import RankError
+from robocompiler.runtime.arrays import vector
+from robocompiler.runtime.assembly import Assembler
+from robocompiler.runtime.description import Description
+from robocompiler.runtime.evaluation import Evaluation
+from robocompiler.runtime.library import Library
+from robocompiler.runtime.reports import ModuleInfo, PortInfo, RankReport
+
+Array = NDArray[np.float64]
+
+
+class RobotBase:
+    """A compiled robot in one chart: its description and its compiled functions."""
+
+    def __init__(self, library: Library, description: Description, chart: str, parameters: Mapping[str, float]) -> None:
+        self._library, self._description, self._chart = library, description, chart
+        self._parameters = dict(parameters)
+        self._evaluation = Evaluation(library, description, chart, np.array(list(parameters.values())))
+        self._assembler = Assembler(self._evaluation)
+        self._independent = description.independent(chart)
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self._description.name
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of q, in order."""
+        return self._description.coordinates
+
+    @property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of v, in order."""
+        return self._description.velocities
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        """Names of u, in order."""
+        return tuple(self.velocities[i] for i in self._independent)
+
+    @property
+    def ports(self) -> tuple[PortInfo, ...]:
+        """The actuator ports, in file order."""
+        return self._description.ports
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Every body, then the named frames."""
+        return self._description.frames
+
+    @property
+    def modules(self) -> tuple[ModuleInfo, ...]:
+        """The loop modules of this chart."""
+        return self._description.modules(self._chart)
+
+    @property
+    def rank_report(self) -> RankReport:
+        """The rank decision with its evidence."""
+        return self._description.rank_report
+
+    @property
+    def closures(self) -> tuple[str, ...]:
+        """Closures in the order of the residual: chords (six rows each), then couplings (one row each)."""
+        return tuple(closure["name"] for closure in self._description.closures)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of the run-time parameters."""
+        return dict(self._parameters)
+
+    @property
+    def chart_name(self) -> str:
+        """'port' or 'inner'."""
+        return self._chart
+
+    @property
+    def reference(self) -> Array:
+        """An assembled configuration (nq,): the file's reference."""
+        return self._description.reference.copy()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Robot {self.name!r}: {len(self.coordinates)} coordinates, {len(self.independent)} freedoms, "
+            f"{len(self.modules)} modules, {self._chart} chart>"
+        )
+
+    # --- calls ---
+
+    def _checked(self, name: str, *inputs: Array, size: int | tuple[int, ...], first: int | None = None) -> Array:
+        """The single output of a compiled function that returns a status; RankError unless the status is OK."""
+        shape = size if isinstance(size, tuple) else (size,)
+        output, status = self._evaluation.get(name, inputs, shape, first=first)
+        self._check(status)
+        return output
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise RankError(
+                f"{self.name}: a pivot vanishes at this configuration: the chart is singular there, or the reduced "
+                "inertia is not positive definite; use another chart or pose",
+                {"chart": self._chart, "status": status},
+            )
+
+    def _q(self, q: ArrayLike) -> Array:
+        value = vector(q, len(self.coordinates), "q")
+        self._description.check_quaternions(value)
+        return value
+
+    def _v(self, v: ArrayLike, name: str = "v") -> Array:
+        return vector(v, len(self.velocities), name)
+
+    def _u(self, u: ArrayLike, name: str = "u") -> Array:
+        return vector(u, self._independent.size, name)
