@@ -210,9 +210,14 @@ def _rank(reduction: Reduction, columns: int) -> dict[str, Any]:
         "columns": columns,
         "freedoms": columns - rank.rank,
         "rows": len(reduction.row_scales),
-        "smallest_kept": rank.smallest_kept,
-        "largest_dropped": rank.largest_dropped,
-        "gap": rank.gap if rank.largest_dropped > 0 else None,
-        "singular_values": list(rank.singular_values),
+        "smallest_kept": _evidence(rank.smallest_kept),
+        "largest_dropped": _evidence(rank.largest_dropped),
+        "gap": _evidence(rank.gap) if rank.largest_dropped > 0 else None,
+        "singular_values": [_evidence(value) for value in rank.singular_values],
         "probe_ranks": list(rank.ranks),
     }
+
+
+def _evidence(value: float) -> float:
+    """A figure of the rank report to three digits: more would be the rounding of one processor, not evidence."""
+    return float(f"{value:.3g}") if value > 1e-13 else 0.0 if value < 1e-30 else float(f"{value:.0e}")

@@ -178,7 +178,7 @@ class Assembly:
             step = np.linalg.lstsq(matrix, np.array(right), rcond=1e-12)[0]
             size = float(np.max(np.abs(step), initial=0.0))
             factor = min(1.0, _LARGEST_STEP / size) if size else 1.0
-            pose = self._moved(pose, [self.arithmetic.number(float(x)) for x in factor * step])
+            pose = self.moved(pose, [self.arithmetic.number(float(x)) for x in factor * step])
             if size < _NEAR:
                 break
         return pose
@@ -195,7 +195,7 @@ class Assembly:
             right = ([-gap for gap in self._gaps(pose)], [-lost[name] for name in held])
             (step,) = space.solve([rates[name] for name in held], [right])
             size = max((abs(float(x)) for x in step), default=0.0)
-            pose = self._moved(pose, step)
+            pose = self.moved(pose, step)
             if size <= 1e4 * self.arithmetic.epsilon or (size < 1e-12 and size > 0.1 * before):
                 break
             if size > 1e-4 * before:
@@ -220,16 +220,17 @@ class Assembly:
             lost |= dict(zip(joint.velocities, moved, strict=True))
         return lost
 
-    def _moved(self, pose: Pose, step: Sequence[Number]) -> Pose:
-        """Bodies turned and shifted by a step of 6 numbers each, and coordinates measured anew."""
-        rotations, origins = [], []
-        for k, (R, p) in enumerate(zip(pose.poses.R, pose.poses.p, strict=True)):
-            a, b, c, x, y, z = step[6 * k : 6 * k + 6]
-            angle = self.arithmetic.sqrt(dot((a, b, c), (a, b, c)))
-            turn = about(scale(1 / angle, (a, b, c)), angle, self.arithmetic) if angle > 0 else None
-            rotations.append(R if turn is None else orthonormal(multiply(turn, R), 1))
-            origins.append(add(p, (x, y, z)))
-        return self._measured(replace(pose, poses=Poses(tuple(rotations), tuple(origins))))
+    def moved(self, pose: Pose, step: Sequence[Number]) -> Pose:
+        """Bodies turned and shifted by a step of 6 numbers each (world axes); coordinates are measured anew."""
+        with self.arithmetic.context():
+            rotations, origins = [], []
+            for k, (R, p) in enumerate(zip(pose.poses.R, pose.poses.p, strict=True)):
+                a, b, c, x, y, z = step[6 * k : 6 * k + 6]
+                angle = self.arithmetic.sqrt(dot((a, b, c), (a, b, c)))
+                turn = about(scale(1 / angle, (a, b, c)), angle, self.arithmetic) if angle > 0 else None
+                rotations.append(R if turn is None else orthonormal(multiply(turn, R), 1))
+                origins.append(add(p, (x, y, z)))
+            return self._measured(replace(pose, poses=Poses(tuple(rotations), tuple(origins))))
 
     def _accept(self, pose: Pose, size: float, tolerance: float) -> None:
         gaps = [abs(float(gap)) for gap in self._gaps(pose)]

@@ -135,9 +135,7 @@ class PinocchioModel:
     def _close(self, chord: PlacedJoint) -> None:
         damped = any(value != 0 for value in chord.damping) and not self._rotation_axes(chord)
         if damped or any(value != 0 for value in chord.armature):
-            self._blocked = (
-                self._blocked or f"joint {chord.name} is a chord here; its armature or damping would be lost"
-            )
+            self._blocked = self._blocked or f"{chord.name} is a chord here; its armature or damping would be lost"
         if chord.kind is JointType.FIXED:
             self._constrain("weld", chord.a, chord.b)
         elif chord.kind in (JointType.SPHERICAL, JointType.UNIVERSAL):

@@ -8,7 +8,8 @@ A joint X = A Q(q) B^-1 maps frame b's body to frame a's body.  Q, in the joint 
     prismatic    Trans(n q)                 planar       Trans(e1 x + e2 y) Rot(n, angle)
     screw        Rot(n, q) Trans(n pitch q) free         Trans(x, y, z) Rot(quaternion)
 
-(e1, e2, n) of a planar joint is the right-handed triad of `plane_triad`.  Velocities are coordinate rates, except those
+(e1, e2, n) of a planar joint is the image of (x, y, z) under the shortest rotation from z to n (for n_z < 0: after half
+a turn about x); for n = y that is e1 = x, e2 = -z.  Velocities are coordinate rates, except those
 of spherical and free joints: the angular velocity (and for free joints the velocity of b's origin), of b relative to a,
 in the axes of frame b; angular first.
 """

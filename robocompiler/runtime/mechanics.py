@@ -91,7 +91,8 @@ class MechanicalInterface(KinematicInterface):
         return put(L if self._chart == "port" else L @ self.F(q), out)
 
     def port_efforts(self, q: ArrayLike, tau_u: ArrayLike, weights: ArrayLike | None = None) -> Array:
-        """f (nf,) with L^T f = tau_u of least sum(weights f^2) (weights 1 by default; mixed units deserve explicit ones).
+        """f (nf,) with L^T f = tau_u of least sum(weights f^2) (weights 1 by default; mixed units deserve explicit
+        ones).
 
         Raises RankError when the ports cannot produce tau_u (an underactuated direction), naming the largest miss.
         """
@@ -205,7 +206,7 @@ class MechanicalInterface(KinematicInterface):
         f: ArrayLike,
         wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Reactions:
-        """Closure reactions under port efforts f and external wrenches, minimum-norm where redundancy leaves a choice."""
+        """Closure reactions under port efforts f and external wrenches; minimum-norm where redundancy leaves some."""
         q, own = self._q(q), self._u(u)
         udot = self.forward_dynamics(q, own, f, wrenches)
         v, a = self.velocity(q, own), self.acceleration(q, own, udot)

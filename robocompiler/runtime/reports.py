@@ -62,5 +62,8 @@ class RankReport:
         return RankReport(**values)
 
     def __str__(self) -> str:
-        gap = "no redundant rows" if self.gap is None else f"gap {self.smallest_kept:.1e} / {self.largest_dropped:.1e}"
+        if self.gap is not None:
+            gap = f"gap {self.smallest_kept:.1e} / {self.largest_dropped:.1e}"
+        else:
+            gap = "no redundant rows" if self.rank == self.rows else "the other rows vanish exactly"
         return f"rank {self.rank} of {self.rows} rows x {self.columns} columns ({gap}), {self.freedoms} freedoms"

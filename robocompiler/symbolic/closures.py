@@ -3,8 +3,8 @@
 For chord e = (b, c) with forest path P_e (DESIGN section 3):
 
     Delta_e = T_e X_e^-1,   rho_e = log(Delta_e)^vee
-    C_e v   = J_l(rho_e)^-1 [ sum_i Ad_{Z_i} Xi_i v_i - Ad_Delta Xi_e v_e ]        (rho_e in the axes of body b, at its
-    origin)
+    C_e v   = J_l(rho_e)^-1 [ sum_i Ad_{Z_i} Xi_i v_i - Ad_Delta Xi_e v_e ]
+rho_e stands in the axes of the chord's first body (the joint's body a), about that body's origin.
 
 The condensed rows keep only the components that the closing joint forbids.  Everything is local: a chord's expressions
 mention the coordinates on its own path, posed in the first joint frame below the lowest common ancestor.
