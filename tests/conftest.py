@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads and xdist's workers share two cores
 
 import robocompiler as rc
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from case_models import case_mechanism, load_case, mechanism
+from scipy.spatial.transform import Rotation
 
 from robocompiler.errors import AssemblyError, ModelError, RankError
 from robocompiler.oracle.efforts import port_displacement
@@ -31,7 +32,8 @@ def bar(length: float, mass: float, inertia: float) -> dict[str, Any]:
 
 
 def test_pendulum() -> None:
-    joint = {"type": "revolute", "a": {"body": "world"}, "b": {"body": "bar"}, "axis": [0, 1, 0], "armature": 0.02, "damping": 0.3}  # fmt: skip
+    joint = {"type": "revolute", "a": {"body": "world"}, "b": {"body": "bar"}, "axis": [0, 1, 0]}
+    joint |= {"armature": 0.02, "damping": 0.3}
     records = mechanism("pendulum", {"bodies": {"bar": bar(1.0, 2.0, 0.2)}, "joints": {"hinge": joint}})
     model, state = assembled(records, {"hinge": 1.5}, hinge=0.4)
     inertia = 0.2 + 2.0 * 0.25 + 0.02
@@ -241,11 +243,49 @@ def _platform_lifted(model: MaximalModel, pose: Any) -> Any:
     index = model.scene.index["plat"]
     p = np.array(pose.poses.p[index], dtype=float)
     R = np.array(pose.poses.R[index], dtype=float)
-    from scipy.spatial.transform import Rotation
-
     step[6 * index : 6 * index + 3] = Rotation.from_matrix(R.T).as_rotvec().tolist()
     step[6 * index + 3 : 6 * index + 6] = (np.array([0, 0, 0.6]) - p).tolist()
     return model.moved(pose, step)
+
+
+def test_c23_delta_robot() -> None:
+    case = load_case("c23")
+    motors = ["m0", "m1", "m2"]
+    model = MaximalModel(mechanism("c23", case["model"]))
+    expected = case["expected"]
+    angles = dict(zip(motors, expected["motor_angles"], strict=True))
+    plate = np.array([0.08, -0.05, -0.5])
+    seed = model.pose(angles)
+    step = [0.0] * model.columns
+    targets: dict[str, tuple[Any, Any]] = {"plate": (np.eye(3), plate)}
+    for limb in range(3):
+        for side in "lr":
+            arm = next(j for j in model.scene.joints if j.name == f"e{limb}{side}").a
+            ball = next(j for j in model.scene.joints if j.name == f"b{limb}{side}").b
+            R, p = (np.array(x, dtype=float) for x in model.frame_pose(f"arm{limb}", seed))
+            start = p + R @ np.array(arm.p, dtype=float)
+            along = plate + np.array(ball.p, dtype=float) - start
+            turn, _ = Rotation.align_vectors([along / np.linalg.norm(along)], [[1.0, 0, 0]])
+            targets[f"rod{limb}{side}"] = (turn.as_matrix(), start)
+    for name, (R, p) in targets.items():
+        k = model.scene.index[name]
+        now_R, now_p = (np.array(x, dtype=float) for x in model.frame_pose(name, seed))
+        step[6 * k : 6 * k + 3] = Rotation.from_matrix(R @ now_R.T).as_rotvec().tolist()
+        step[6 * k + 3 : 6 * k + 6] = (p - now_p).tolist()
+    spins = [f"e{limb}{side}:wx" for limb in range(3) for side in "lr"]
+    pose = model.project(model.moved(seed, step), [*motors, *spins])
+    np.testing.assert_allclose(np.array(pose.poses.p[0], dtype=float), plate, atol=2e-9)
+    state = model.state(pose, independent=[*motors, *spins])
+    assert len(state.independent) == expected["mobility"]
+    J = task_jacobian(model, state, "plate")
+    np.testing.assert_allclose(J[3:, :3], expected["dplate_dmotor"], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(J[:3], 0, atol=1e-8)
+    reduced = model.reduced(state)
+    np.testing.assert_allclose(reduced.h[:3], expected["hold_torques"], rtol=1e-7)
+    # the spins are idle: the motors' inertia with the rods free to spin is the Schur complement
+    M = reduced.M
+    schur = M[:3, :3] - M[:3, 3:] @ np.linalg.solve(M[3:, 3:], M[3:, :3])
+    np.testing.assert_allclose(schur, expected["Mr"], rtol=2e-5)
 
 
 def test_c24_boom_and_cylinder() -> None:
@@ -332,5 +372,9 @@ def test_refusals() -> None:
         model.state(state.pose, {"nothing": 1.0})
     with pytest.raises(ModelError, match="no port"):
         model.accelerations(state, Efforts(ports={"nothing": 1.0}))
-    with pytest.raises(AssemblyError, match="no assembled pose"):
-        model.project(model.pose({"j_ga": 3.0, "j_ab": 0.0, "j_cg": 0.0}), ["j_ga", "j_ab", "j_cg"][:1] + ["j_bc"])
+    case = load_case("c01")
+    case["model"]["joints"]["j_cg"]["b"]["xyz"] = [5.0, 0.0, 0.0]
+    torn = MaximalModel(mechanism("torn", case["model"]))
+    with pytest.raises(AssemblyError, match="no assembled pose") as caught:
+        torn.project(torn.pose({"j_ga": 0.7}), ["j_ga"])
+    assert caught.value.residual > 0.5

@@ -144,6 +144,55 @@ void fourbar_module_0_speeds(const double q[FOURBAR_NQ], double G[3]);
 int fourbar_inner_module_0_correct(const double q[FOURBAR_NQ], double tolerance, int max_iterations,
     double q_closed[FOURBAR_NQ], double *residual);
 int fourbar_inner_module_0_lift(const double q[FOURBAR_NQ], double L[2 * 1]);
+#define FOURBAR_NF 1 /* actuator ports */
+
+/* Actuator ports, in file order. */
+enum {
+    FOURBAR_F_MOTOR = 0 /* N m */
+};
+
+/* Reduced forward dynamics: q, u, port efforts f -> udot, with M_r udot + h_r = L^T f.  SI units. */
+int fourbar_forward_dynamics(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
+    const double f[FOURBAR_NF], double udot[FOURBAR_NU]);
+
+/* The same with further generalised forces tau on u (external wrenches: tau = J^T w): M_r udot + h_r = L^T f + tau. */
+int fourbar_forward_dynamics_with(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
+    const double f[FOURBAR_NF], const double tau[FOURBAR_NU], double udot[FOURBAR_NU]);
+
+/* Generalised forces on u for given accelerations: tau = M_r udot + h_r. */
+int fourbar_inverse_dynamics(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
+    const double udot[FOURBAR_NU], double tau[FOURBAR_NU]);
+
+/* Reduced mass matrix M_r[1 x 1], and bias h_r: Coriolis and centrifugal forces, gravity, damping. */
+int fourbar_mass_matrix(const double q[FOURBAR_NQ], double M[FOURBAR_NU * FOURBAR_NU]);
+int fourbar_bias(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double h[FOURBAR_NU]);
+
+/* Accelerations of all velocities, cut joints included: E udot + Edot u; and the curvature Edot u alone. */
+int fourbar_acceleration(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
+    const double udot[FOURBAR_NU], double a[FOURBAR_NV]);
+int fourbar_curvature(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double a[FOURBAR_NV]);
+
+/* Classical acceleration of a frame in world axes: omegadot, then d/dt of the origin's velocity. */
+int fourbar_frame_acceleration(int frame, const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
+    const double udot[FOURBAR_NU], double acceleration[6]);
+
+/* Port displacements l, and L[1 x 1] with ldot = L u and tau_u = L^T f. */
+void fourbar_port_displacement(const double q[FOURBAR_NQ], double l[FOURBAR_NF]);
+int fourbar_port_map(const double q[FOURBAR_NQ], double L[FOURBAR_NF * FOURBAR_NU]);
+
+/* Generalised force of dry friction at the speeds u (not part of forward_dynamics, being not smooth). */
+int fourbar_friction(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double tau[FOURBAR_NU]);
+
+/* Kinetic (armature included) and potential energy, J. */
+int fourbar_energy(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double energy[2]);
+
+/* Forces on the tree's velocities that its motion takes, closures ignored: inertia, gravity, armature, damping. */
+void fourbar_tree_forces(const double q[FOURBAR_NQ], const double v[FOURBAR_NV], const double a[FOURBAR_NV],
+    double forces[FOURBAR_NV]);
+
+/* The same for port efforts: L_T^T f on the tree's velocities. */
+void fourbar_port_forces(const double q[FOURBAR_NQ], const double f[FOURBAR_NF], double forces[FOURBAR_NV]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -68,8 +68,8 @@ def refuse_unclear_rank(evaluator: ClosureEvaluator, jacobians: Sequence[Array],
     raise RankError(
         f"the rank of the closures is not clear: {len(rank.between)} singular values lie between rounding ({NOISE:g}) "
         f"and independent rows ({CLEAR:g}); the largest is {rank.between[0]:.2e}.\n"
-        "Mostly this means loops that should be redundant (planar loops of 3-D hinges, say) with rounded axes or points;\n"
-        "a mechanism close to a singular geometry looks the same.\n"
+        "Mostly this means loops that should be redundant (planar loops of 3-D hinges, say) with rounded axes or\n"
+        "points; a mechanism close to a singular geometry looks the same.\n"
         f"Taken as redundant, rank is {rank.rank} and {freedoms} freedoms remain; taken as they stand, those rows lock "
         "freedoms.  Joints that tilt or shift these rows (radians, or lengths over "
         f"{evaluator.length:.4g} m, per unit of motion):\n" + "\n".join(lines) + more + "\n"

@@ -16,8 +16,9 @@ import jinja2
 
 from robocompiler.backend.c_operations import Real
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.mechanics_view import mechanics_view
 from robocompiler.backend.numbers import literals
-from robocompiler.backend.provenance import module_provenance, robot_provenance
+from robocompiler.backend.provenance import mechanics_provenance, module_provenance, robot_provenance
 from robocompiler.backend.vectors import reference_vectors
 from robocompiler.backend.views import RobotView, robot_view
 from robocompiler.errors import CompileError
@@ -64,20 +65,26 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
     if not program.closures.topology.nq:
         raise CompileError(f"{program.name}: no joint of this robot can move, so there is nothing to compile")
     view = robot_view(program, real)
+    mechanics = mechanics_view(program, view, real) if program.mechanics else None
     prefix, environment = view.prefix, _environment()
 
     def render(template: str, **values: Any) -> str:
         return environment.get_template(template).render(**values)
 
     headers = {
-        f"{prefix}.h": render("robot.h.j2", r=view),
+        f"{prefix}.h": render("robot.h.j2", r=view, d=mechanics),
         f"{prefix}_internal.h": render("internal.h.j2", r=view),
     }
     modules = {f"{prefix}_{m.name}.c": render("module.c.j2", r=view, m=m) for m in view.modules}
-    digest = _digest({**headers, **modules, "kinematics": render("kinematics.c.j2", r=view)})
+    dynamics: dict[str, str] = {}
+    if mechanics:
+        headers[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
+        dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
+        dynamics[f"{prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
+    digest = _digest({**headers, **modules, **dynamics, "kinematics": render("kinematics.c.j2", r=view)})
     view = replace(view, digest=digest)
     kinematics = {f"{prefix}_kinematics.c": render("kinematics.c.j2", r=view)}
-    sources = {**modules, **kinematics}
+    sources = {**modules, **kinematics, **dynamics}
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=_test_tables(program, real)),
         "README.md": render("README.md.j2", r=view, sources=sorted(sources)),
@@ -87,7 +94,7 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
     return Emission(
         prefix=prefix,
         files={**headers, **sources, **others},
-        units=_units(program, prefix, sources),
+        units=_units(program, prefix, {**modules, **kinematics}) + _mechanics_units(program, prefix, dynamics),
         module_units=tuple(block.name for block in program.blocks),
         headers=headers,
         digest=digest,
@@ -108,6 +115,14 @@ def _units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tu
     ]
     path = f"{prefix}_kinematics.c"
     return (*units, Unit("kinematics", Path(path), sources[path], robot_provenance(program)))
+
+
+def _mechanics_units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tuple[Unit, ...]:
+    fields = mechanics_provenance(program) if sources else {}
+    return tuple(
+        Unit(path.removeprefix(f"{prefix}_").removesuffix(".c"), Path(path), text, fields)
+        for path, text in sorted(sources.items())
+    )
 
 
 def _test_tables(program: RobotProgram, real: Real) -> dict[str, Any]:

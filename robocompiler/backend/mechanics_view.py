@@ -14,6 +14,7 @@ from robocompiler.backend.identifiers import unique_macros
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.views import RobotView
+from robocompiler.records.joint_types import JOINT_SHAPES, velocity_names
 from robocompiler.records.model import CoordinateSum, Port
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.program import RobotProgram
@@ -21,7 +22,6 @@ from robocompiler.symbolic.program import RobotProgram
 Array = NDArray[np.float64]
 
 SMALL: dict[str, float] = {"double": 1e-9, "float": 1e-4}  # of the smallest pivot seen at the probes
-OWN_UNIT = 300  # operations from which a kernel gets a translation unit of its own
 PUBLIC = ("tree_forces", "port_forces")  # declared in the robot's header
 
 
@@ -48,6 +48,7 @@ class MechanicsView:
     least_mass: list[str]
     cut: tuple[int, ...]
     port_enum: list[tuple[str, int, str]]
+    public: tuple[str, ...] = PUBLIC
 
 
 def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> MechanicsView:
@@ -100,8 +101,6 @@ def _unit(program: RobotProgram, port: Port) -> str:
 
 
 def _is_angle(program: RobotProgram, name: str) -> bool:
-    from robocompiler.records.joint_types import JOINT_SHAPES, velocity_names
-
     joint = program.closures.topology.joint(name.partition(":")[0])
     return JOINT_SHAPES[joint.type].velocity_units[velocity_names(joint.name, joint.type).index(name)] == "rad/s"
 

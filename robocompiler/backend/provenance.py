@@ -50,3 +50,19 @@ def robot_provenance(program: RobotProgram) -> dict[str, str]:
         fields[f"parameters.{parameter.name}"] = value_digest(repr(parameter.default))
     fields["reference"] = value_digest(repr(mechanism.reference))
     return fields
+
+
+def mechanics_provenance(program: RobotProgram) -> dict[str, str]:
+    """Fields behind the mechanics: those of the kinematics, and inertias, drives, ports and gravity."""
+    mechanism = program.closures.topology.mechanism
+    fields = robot_provenance(program)
+    for body in mechanism.bodies:
+        for field in ("mass", "com", "inertia"):
+            fields[f"bodies.{body.name}.{field}"] = value_digest(repr(getattr(body, field)))
+    for joint in mechanism.joints:
+        for field in ("armature", "damping", "friction"):
+            fields[f"joints.{joint.name}.{field}"] = value_digest(repr(getattr(joint, field)))
+    for port in mechanism.ports:
+        fields[f"ports.{port.name}"] = value_digest(repr(port.measure))
+    fields["gravity"] = value_digest(repr(mechanism.gravity))
+    return fields

@@ -23,6 +23,8 @@ from robocompiler.records.model import Mechanism
 
 _ROUNDS = 40
 _NEAR = 1e-7  # rad or m: gaps from which Newton needs no care
+_APPROACHED = 1e-5  # rad or m: a larger gap that Gauss-Newton leaves is there to stay
+_RIDGE = 1e-12  # keeps the normal equations regular in folded poses
 _LARGEST_STEP = 0.3  # rad or m, of any body in one Newton step
 Linearisation = tuple[list[Row], list[tuple[str, int]], dict[str, Row]]
 
@@ -158,6 +160,7 @@ class Assembly:
             target = pose
             if max((abs(float(gap)) for gap in self._gaps(pose)), default=0.0) > _NEAR:
                 pose = self._approached(pose, held)
+                self._accept(pose, 0.0, _APPROACHED)
             pose, size = self._polished(pose, target, held)
             self._accept(pose, size, 1e-9 if tolerance is None else tolerance)
             return pose
@@ -175,7 +178,9 @@ class Assembly:
             lost = self._lost(pose, target, held)
             matrix = dense([*rows, *(rates[name] for name in held)], self.columns)
             right = [-float(gap) for gap in self._gaps(pose)] + [-float(lost[name]) for name in held]
-            step = np.linalg.lstsq(matrix, np.array(right), rcond=1e-12)[0]
+            # normal equations: quick, and the polish that follows does not inherit their rounding
+            normal = matrix.T @ matrix + _RIDGE * np.eye(self.columns)
+            step = np.linalg.solve(normal, matrix.T @ np.array(right))
             size = float(np.max(np.abs(step), initial=0.0))
             factor = min(1.0, _LARGEST_STEP / size) if size else 1.0
             pose = self.moved(pose, [self.arithmetic.number(float(x)) for x in factor * step])

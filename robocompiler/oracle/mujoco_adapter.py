@@ -27,6 +27,8 @@ from robocompiler.records.model import Mechanism
 Array = NDArray[np.float64]
 _TINY = 1e-12  # kg and kg m^2: MuJoCo refuses moving bodies without mass
 _AXIS_HALF_LENGTH = 0.1  # m, as two points close a hinge
+_TIGHT = {"solver": "Newton", "iterations": "200", "tolerance": "0", "jacobian": "dense"}
+_STIFF = {"solimp": "0.9999 0.9999 0.001 0.5 2", "solref": "0.004 1"}  # as hard as MuJoCo makes equalities
 _KINDS = {"turn": "hinge", "slide": "slide", "ball": "ball", "free": "free"}
 
 
@@ -62,7 +64,14 @@ class MujocoModel:
         ModelError: a tree joint that MuJoCo has no elements for (screws, free joints off the world).
     """
 
-    def __init__(self, mechanism: Mechanism, parameters: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        parameters: Mapping[str, float] | None = None,
+        *,
+        support: str = "",
+        anchors: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> None:
         mujoco = verification_package("mujoco", "MuJoCo")
         self.mujoco = mujoco
         self.scene = Scene(mechanism, parameters, double_arithmetic())
@@ -70,7 +79,9 @@ class MujocoModel:
         self.notes: list[str] = []
         self._names = {solid.name: f"body{k}" for k, solid in enumerate(self.scene.solids)}
         self._joints: list[tuple[str, Branch, str, str]] = []
-        self.text = self._written()
+        self._sites = 0
+        contacts = next((record.contacts for record in mechanism.supports if record.name == support), ())
+        self.text = self._written([(kind, Frame(GROUND, *(anchors or {})[name]), name) for name, kind in contacts])
         self.model: Any = mujoco.MjModel.from_xml_string(self.text)
         self.data: Any = mujoco.MjData(self.model)
         self.slots: list[Slot] = []
@@ -79,24 +90,27 @@ class MujocoModel:
             q, v = int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
             self.slots.append(Slot(branch, coordinate, kind, q, v))
 
-    def _written(self) -> str:
+    def _written(self, contacts: Sequence[tuple[str, Frame, str]]) -> str:
         root = ElementTree.Element("mujoco")
         ElementTree.SubElement(root, "compiler", angle="radian", inertiafromgeom="false", autolimits="false")
-        ElementTree.SubElement(root, "option", gravity=_numbers(self.scene.gravity), integrator="Euler")
+        ElementTree.SubElement(root, "option", _TIGHT, gravity=_numbers(self.scene.gravity))
         world = ElementTree.SubElement(root, "worldbody")
-        elements: dict[int, tuple[ElementTree.Element, Frame | None]] = {GROUND: (world, None)}
+        elements: dict[int, ElementTree.Element] = {GROUND: world}
         for branch in self.spanning.branches:
             self._body(branch, elements)
         equality = ElementTree.SubElement(root, "equality")
         for chord in self.spanning.chords:
-            self._close(chord, equality)
+            self._close(chord, equality, elements)
+        for contact, target, name in contacts:
+            kind = "weld" if contact == "weld" else "connect"
+            self._equal(kind, target, self.scene.named_frame(name), equality, elements)
         return ElementTree.tostring(root, encoding="unicode")
 
-    def _body(self, branch: Branch, elements: dict[int, tuple[ElementTree.Element, Frame | None]]) -> None:
+    def _body(self, branch: Branch, elements: dict[int, ElementTree.Element]) -> None:
         """A carrier at the joint's parent frame has the freedoms; the body hangs on it by the child frame's inverse."""
         joint = branch.joint
         parent, child = (joint.b, joint.a) if branch.reversed else (joint.a, joint.b)
-        holder = elements[branch.parent][0]
+        holder = elements[branch.parent]
         solid = self.scene.solids[branch.child]
         parts = chain(branch)
         if any(part.kind == "free" for part in parts):
@@ -122,7 +136,7 @@ class MujocoModel:
         R, p = inverse((child.R, child.p))
         _place(body, Frame(branch.child, R, p))
         self._inertial(body, branch.child)
-        elements[branch.child] = (body, None)
+        elements[branch.child] = body
 
     def _free(
         self,
@@ -130,7 +144,7 @@ class MujocoModel:
         parent: Frame,
         child: Frame,
         holder: ElementTree.Element,
-        elements: dict[int, tuple[ElementTree.Element, Frame | None]],
+        elements: dict[int, ElementTree.Element],
     ) -> None:
         """A free joint must sit on a child of the world, whose frame is the joint's."""
         still = compose((parent.R, parent.p), inverse((child.R, child.p)))
@@ -144,7 +158,7 @@ class MujocoModel:
         ElementTree.SubElement(body, "joint", name=name, type="free")
         self._joints.append((name, branch, branch.joint.name, "free"))
         self._inertial(body, branch.child)
-        elements[branch.child] = (body, None)
+        elements[branch.child] = body
 
     def _armature(self, joint: PlacedJoint, coordinate: str) -> float:
         if not joint.armature:
@@ -166,28 +180,39 @@ class MujocoModel:
             body, "inertial", pos=_numbers(solid.com), mass=repr(float(solid.mass)), fullinertia=_numbers(full)
         )
 
-    def _body_name(self, index: int) -> str:
-        return "world" if index == GROUND else self._names[self.scene.solids[index].name]
+    def _equal(
+        self,
+        kind: str,
+        a: Frame,
+        b: Frame,
+        equality: ElementTree.Element,
+        bodies: Mapping[int, ElementTree.Element],
+    ) -> None:
+        """`connect` or `weld` two sites; by bodies, MuJoCo takes the second from a rest pose, maybe an open one."""
+        names = []
+        for frame in (a, b):
+            names.append(f"site{self._sites}")
+            self._sites += 1
+            _place(ElementTree.SubElement(bodies[frame.body], "site", name=names[-1]), frame)
+        ElementTree.SubElement(equality, kind, {"site1": names[0], "site2": names[1], **_STIFF})
 
-    def _close(self, chord: PlacedJoint, equality: ElementTree.Element) -> None:
-        ends = {"body1": self._body_name(chord.b.body), "body2": self._body_name(chord.a.body)}
+    def _close(
+        self, chord: PlacedJoint, equality: ElementTree.Element, bodies: Mapping[int, ElementTree.Element]
+    ) -> None:
+        if any(value != 0 for value in (*chord.armature, *chord.damping)):
+            self.notes.append(f"{chord.name}: armature and damping of a closure are left out")
         if chord.kind is JointType.FIXED:
-            R, p = compose((chord.b.R, chord.b.p), inverse((chord.a.R, chord.a.p)))  # a's body in b's body
-            pose = (*p, *quaternion_of(R, double_arithmetic()))
-            ElementTree.SubElement(equality, "weld", ends, anchor="0 0 0", relpose=_numbers(pose))
-            return
-        if chord.kind in (JointType.SPHERICAL, JointType.UNIVERSAL):
-            ElementTree.SubElement(equality, "connect", ends, anchor=_numbers(chord.b.p))
+            self._equal("weld", chord.a, chord.b, equality, bodies)
+        elif chord.kind in (JointType.SPHERICAL, JointType.UNIVERSAL):
+            self._equal("connect", chord.a, chord.b, equality, bodies)
             if chord.kind is JointType.UNIVERSAL:
                 self.notes.append(f"{chord.name}: a universal closure is represented by its point only")
         elif chord.kind in (JointType.REVOLUTE, JointType.CONTINUOUS):
             for side in (-_AXIS_HALF_LENGTH, _AXIS_HALF_LENGTH):
-                shift = np.array(chord.b.R, dtype=float) @ np.array(chord.n, dtype=float) * side
-                anchor = np.array(chord.b.p, dtype=float) + shift
-                ElementTree.SubElement(equality, "connect", ends, anchor=_numbers(anchor.tolist()))
-        else:
+                shift = side * np.array(chord.n, dtype=float)
+                self._equal("connect", _shifted(chord.a, shift), _shifted(chord.b, shift), equality, bodies)
+        elif chord.kind is not JointType.FREE:
             self.notes.append(f"{chord.name}: a {chord.kind.value} closure is left open")
-        # `connect` takes its second point from the model's rest pose, where the loop may be open: see `hold`
 
     @property
     def mass(self) -> float:
@@ -255,9 +280,15 @@ class MujocoModel:
             self.mujoco.mj_mulM(self.model, self.data, M[k], unit)
         return M, np.array(self.data.qfrc_bias)
 
-    def named_dynamics(self, q: Array, v: Array) -> tuple[tuple[str, ...], Array, Array]:
-        """(names, M, h) of the tree in the joint velocities by name: M vdot + h = tau, without damping."""
-        M, h = self.tree_dynamics(q, v)
+    def closure_gaps(self, q: Array) -> Array:
+        """Residuals of the equality constraints at q, m and rad."""
+        self.data.qpos[:], self.data.qvel[:] = q, 0.0
+        self.mujoco.mj_forward(self.model, self.data)
+        equality = int(self.mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+        return np.asarray(np.array(self.data.efc_pos)[np.array(self.data.efc_type) == equality])
+
+    def _variables(self, q: Array, v: Array) -> tuple[tuple[str, ...], Array, Array]:
+        """(names, C, c): qvel = C (joint velocities by name), and qacc = C (their rates) + c."""
         names: list[str] = [""] * int(self.model.nv)
         change, drift = np.eye(self.model.nv), np.zeros(self.model.nv)
         for slot in self.slots:
@@ -271,4 +302,33 @@ class MujocoModel:
             if slot.kind == "free":  # d/dt(R v) = R (vdot + omega x v)
                 omega = v[slot.v + 3 : slot.v + 6]
                 drift[slot.v : slot.v + 3] = C[:3, 3:] @ np.cross(omega, C[:3, 3:].T @ v[slot.v : slot.v + 3])
-        return tuple(names), change.T @ M @ change, change.T @ (h + M @ drift)
+        return tuple(names), change, drift
+
+    def named_dynamics(self, q: Array, v: Array) -> tuple[tuple[str, ...], Array, Array]:
+        """(names, M, h) of the tree in the joint velocities by name: M vdot + h = tau, without damping."""
+        M, h = self.tree_dynamics(q, v)
+        names, change, drift = self._variables(q, v)
+        return names, change.T @ M @ change, change.T @ (h + M @ drift)
+
+    def accelerations(self, q: Array, v: Array, efforts: Mapping[str, float]) -> dict[str, float]:
+        """Rates of the tree's joint velocities with the closures as MuJoCo's soft constraints.
+
+        Efforts are forces per tree joint velocity; damping belongs to them.  MuJoCo leaves out how the constraint
+        Jacobian changes, so that the result is off at speed even where its constraints are hard.
+        """
+        names, change, drift = self._variables(q, v)
+        unknown = sorted(set(efforts) - set(names))
+        if unknown:
+            raise ModelError([Problem(f"{name!r} is no tree velocity of the MuJoCo model") for name in unknown])
+        tau = np.array([float(efforts.get(name, 0.0)) for name in names])
+        self.data.qpos[:], self.data.qvel[:] = q, v
+        self.data.qfrc_applied[:] = np.linalg.solve(change.T, tau)
+        self.mujoco.mj_forward(self.model, self.data)
+        self.data.qfrc_applied[:] = 0.0
+        rates = np.linalg.solve(change, np.array(self.data.qacc) - drift)
+        return dict(zip(names, rates.tolist(), strict=True))
+
+
+def _shifted(frame: Frame, shift: Array) -> Frame:
+    p = np.array(frame.p, dtype=float) + np.array(frame.R, dtype=float) @ shift
+    return Frame(frame.body, frame.R, (float(p[0]), float(p[1]), float(p[2])))

@@ -23,7 +23,7 @@ from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.kinematics import TreeKinematics, tree_kinematics
 from robocompiler.symbolic.manifold import coordinate_rates, integrate
-from robocompiler.symbolic.mechanics_program import MechanicsProgram
+from robocompiler.symbolic.mechanics_program import MechanicsProgram, build_mechanics
 from robocompiler.symbolic.reduction import Chart, Module, Reduction
 
 SX = Any
@@ -125,7 +125,7 @@ def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgra
         charts=charts,
         blocks=blocks,
         kinematics=kinematics,
-        mechanics=None,
+        mechanics=build_mechanics(closures, reduction, kinematics) if reduction.chart("port").independent else None,
         **_robot_kernels(closures, kinematics),
     )
 
