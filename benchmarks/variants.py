@@ -45,12 +45,13 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 
 @dataclass
 class Variant:
-    """One build: seconds of all compilers added up, size of the library, spreads and ratios to the standard build."""
+    """One build: seconds of all compilers, size of the library, load after it, spreads, ratios to the standard."""
 
     name: str
     compile_seconds: float
     slowest_unit: float
     library_bytes: int
+    load: float
     spreads: dict[str, Spread] = field(default_factory=dict)
     ratios: dict[str, Spread] = field(default_factory=dict)
 
@@ -81,7 +82,7 @@ def measure(name: str, output: Path, rounds: int = ROUNDS) -> list[Variant]:
         place = output / "variants" / f"{name}_{number}"
         library, whole, slowest = _build(sources, flags, place)
         drivers.append(Driver(manifest, folder, library, find_toolchain(), FUNCTIONS, place / "timing"))
-        variants.append(Variant(label, whole, slowest, library.stat().st_size))
+        variants.append(Variant(label, whole, slowest, library.stat().st_size, machine.load()))
     times: list[dict[str, list[float]]] = [{f: [] for f in FUNCTIONS} for _ in drivers]
     for _ in range(rounds):
         for function in FUNCTIONS:
@@ -106,7 +107,8 @@ def markdown(name: str, variants: Sequence[Variant]) -> str:
         size = f"{v.library_bytes / 1024:.0f}"
         rows.append([f"`{v.name}`", significant(v.compile_seconds), significant(v.slowest_unit), size, *cells])
     return (
-        f"First row microseconds, the others the median ratio to it in the same rounds.  Load {machine.load():.2f}.\n\n"
+        f"First row microseconds, the others the median ratio to it in the same rounds.  Load {variants[-1].load:.2f}."
+        f"\n\n"
         f"{table(header, rows)}"
     )
 

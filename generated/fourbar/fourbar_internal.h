@@ -13,7 +13,8 @@ static inline int fourbar_factor(double *A, int n, int *order)
     double largest = 0.0;
     int sign = 1;
     for (int i = 0; i < n * n; ++i) {
-        largest = fmax(largest, fabs(A[i]));
+        const double size = fabs(A[i]);
+        largest = size > largest ? size : largest; /* fmax would be a call into libm */
     }
     for (int k = 0; k < n; ++k) {
         int best = k;

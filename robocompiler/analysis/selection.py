@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+TIE = 1e-6  # remainders this close count as equal: mirrored joints tie only to rounding, and must not swap for it
+
 
 def select_columns(matrices: Sequence[Array], classes: Sequence[Sequence[int]], rank: int, least: float) -> list[int]:
     """Up to `rank` columns that are independent in every matrix, earlier classes exhausted before later ones.
@@ -24,7 +26,7 @@ def select_columns(matrices: Sequence[Array], classes: Sequence[Sequence[int]], 
         left = list(members)
         while left and len(chosen) < rank:
             norms = np.min([np.linalg.norm(R[:, left], axis=0) for R in remainders], axis=0)
-            best = int(np.argmax(np.round(norms, 12)))
+            best = int(np.argmax(norms > (1 - TIE) * norms.max(initial=0.0)))  # the first of those that tie
             if norms[best] < least:
                 break
             column = left.pop(best)

@@ -8,14 +8,19 @@ re-associated, so the rounding is CasADi's own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from robocompiler.backend.c_operations import LIBM_FUNCTIONS, REPEATED_OPERANDS, CReal, Expression, Real
 from robocompiler.backend.identifiers import is_c_identifier
+from robocompiler.backend.parts import divide, part_bodies
 from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine, straight_line
 from robocompiler.errors import CompileError
 from robocompiler.symbolic.kernel import Argument, Kernel
+
+LONG = 2500  # operations above which a kernel is printed in parts, and its outputs must not alias its inputs
+PART = 1000  # operations of one part
 
 _INDENT = "    "
 _LINE = 100  # columns of a wrapped signature
@@ -40,14 +45,52 @@ def print_kernel(
         static: give the function internal linkage.
         sizes: macro to print instead of the number, by argument name, e.g. {"q": "STEWART_NQ"}.
 
+    A kernel of more than LONG operations is printed as a chain of static parts (see `parts`).
     Arguments of length zero are left out, since C has no arrays of length zero; callers must leave them out too.
     The text needs `math.h`.  CompileError if an operation has no C99 counterpart, a constant does not fit `real`, or
     names or sizes are wrong.
     """
     program = straight_line(kernel)
+    if sum(isinstance(value, Operation) for value in program.values) > LONG:
+        return _print_parts(kernel, program, function_name, real, sizes or {}, static)
     body = _Body(kernel, program, CReal(real)).lines()
     signature = _signature(kernel, function_name, real, sizes or {}, static)
     return "\n".join([signature, "{", *(_INDENT + line for line in body), "}", ""])
+
+
+def _print_parts(
+    kernel: Kernel, program: StraightLine, name: str, real: Real, sizes: Mapping[str, str], static: bool
+) -> str:
+    """The parts as static functions that no compiler inlines again, and the function that calls them in turn."""
+    division = divide(program, PART)
+    inputs, outputs = printed_arguments(kernel)
+    arguments = [argument.name for argument in (*inputs, *outputs)]
+    prefix = _local_prefix([*arguments, "w"])
+    keep = f"{name.upper()}_PART"
+    work = max(division.work, 1)
+    texts = [
+        "#if defined(__GNUC__)",
+        f"#define {keep} static __attribute__((noinline)) void",
+        "#else",
+        f"#define {keep} static void",
+        "#endif",
+        "",
+    ]
+    whole = _signature(kernel, name, real, sizes, static)
+    parameters = whole[whole.index("(") + 1 : -1].replace("\n", " ")
+    parameters = " ".join(parameters.split()) + f", {real} w[{work}]"
+    for number, body in enumerate(part_bodies(kernel, program, division, CReal(real), prefix)):
+        text = "\n".join(body)
+        unused = [f"(void){argument};" for argument in (*arguments, "w") if not re.search(rf"\b{argument}\[", text)]
+        texts += [
+            f"{keep} {name}_part_{number}({parameters})",
+            "{",
+            *(_INDENT + line for line in [*unused, *body]),
+            "}",
+            "",
+        ]
+    calls = [f"{name}_part_{number}({', '.join(arguments)}, w);" for number in range(len(division.parts))]
+    return "\n".join([*texts, whole, "{", _INDENT + f"{real} w[{work}];", *(_INDENT + call for call in calls), "}", ""])
 
 
 def print_prototype(
