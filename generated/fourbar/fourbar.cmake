@@ -7,6 +7,7 @@ set(FOURBAR_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_finish_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_frame_accelerations.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_friction_kernel.c
+    ${CMAKE_CURRENT_LIST_DIR}/fourbar_identity.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_inner_mass_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_inner_module_0.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_kinematics.c

@@ -81,10 +81,11 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
         headers[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
         dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
         dynamics[f"{prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
-    digest = _digest({**headers, **modules, **dynamics, "kinematics": render("kinematics.c.j2", r=view)})
-    view = replace(view, digest=digest)
     kinematics = {f"{prefix}_kinematics.c": render("kinematics.c.j2", r=view)}
-    sources = {**modules, **kinematics, **dynamics}
+    digest = _digest({**headers, **modules, **kinematics, **dynamics})
+    view = replace(view, digest=digest)
+    identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
+    sources = {**modules, **kinematics, **dynamics, **identity}
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=_test_tables(program, real)),
         "README.md": render("README.md.j2", r=view, sources=sorted(sources)),
@@ -94,7 +95,8 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
     return Emission(
         prefix=prefix,
         files={**headers, **sources, **others},
-        units=_units(program, prefix, {**modules, **kinematics}) + _mechanics_units(program, prefix, dynamics),
+        units=_units(program, prefix, {**modules, **kinematics})
+        + _whole_units(program, prefix, {**dynamics, **identity}),
         module_units=tuple(block.name for block in program.blocks),
         headers=headers,
         digest=digest,
@@ -117,8 +119,8 @@ def _units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tu
     return (*units, Unit("kinematics", Path(path), sources[path], robot_provenance(program)))
 
 
-def _mechanics_units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tuple[Unit, ...]:
-    fields = mechanics_provenance(program) if sources else {}
+def _whole_units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tuple[Unit, ...]:
+    fields = mechanics_provenance(program)
     return tuple(
         Unit(path.removeprefix(f"{prefix}_").removesuffix(".c"), Path(path), text, fields)
         for path, text in sorted(sources.items())

@@ -72,7 +72,8 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
             file=Path(f"{name}.c"),
         )
 
-    printed = [kernel for kernel in mechanics.kernels if any(argument.size for argument in kernel.outputs)]
+    without = () if program.closures.topology.mechanism.ports else (mechanics.port_forces.name,)
+    printed = [k for k in mechanics.kernels if any(argument.size for argument in k.outputs) and k.name not in without]
     pivots, mass_pivots = _least_pivots(program)
     ports = program.closures.topology.mechanism.ports
     names = unique_macros([port.name for port in ports])
