@@ -31,6 +31,12 @@ static const double expected_E[4] = {
 static const double expected_v[4] = {
     1.0, (-1.1728603908408652), (-0.24967310638533374), 0.422533497226199,
 };
+static const double given_f[1] = {
+    1.0,
+};
+static const double expected_udot[1] = {
+    (-22.53898737845315),
+};
 
 /* Entries of a that are not within TOLERANCE of b, relative to 1 + |b|. */
 static int differences(const double *a, const double *b, int n)
@@ -67,6 +73,17 @@ int fourbar_selftest(void)
         failures += differences(E, expected_E, FOURBAR_NV * FOURBAR_NU);
         failures += fourbar_velocity(q, given_u, v) != FOURBAR_OK;
         failures += differences(v, expected_v, FOURBAR_NV);
+    }
+    {
+        double udot[FOURBAR_NU];
+        failures += fourbar_forward_dynamics(q, given_u, given_f, udot) != FOURBAR_OK;
+        double size = 1.0;
+        for (int i = 0; i < FOURBAR_NU; ++i) {
+            size = fmax(size, fabs(expected_udot[i]));
+        }
+        for (int i = 0; i < FOURBAR_NU; ++i) { /* as well as a badly conditioned mass matrix lets it */
+            failures += !(fabs(udot[i] - expected_udot[i]) <= 1e-7 * size);
+        }
     }
     return failures;
 }

@@ -8,6 +8,7 @@ import casadi as cs
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.program import RobotProgram
 
 Array = NDArray[np.float64]
@@ -27,6 +28,8 @@ class Vectors:
     v: Array
     poses: Array
     started: Array
+    f: Array
+    udot: Array
 
 
 def _lift(program: RobotProgram, q: Array, p: Array) -> Array:
@@ -63,4 +66,26 @@ def reference_vectors(program: RobotProgram) -> Vectors:
         name = closures.topology.v_names[index]
         if name in names:
             started[names.index(name)] += 1e-3 * reduction.column_scales[index]
-    return Vectors(q, u, E, E @ u, poses, started)
+    f, udot = _accelerations(program, q, p, E, u)
+    return Vectors(q, u, E, E @ u, poses, started, f, udot)
+
+
+def _accelerations(program: RobotProgram, q: Array, p: Array, E: Array, u: Array) -> tuple[Array, Array]:
+    """Port efforts f, and udot by dense algebra with this E (not by the kernels of forward dynamics)."""
+    mechanics, topology = program.mechanics, program.closures.topology
+    if mechanics is None:
+        return np.zeros(0), np.zeros(0)
+    last = [p] if p.size else []
+
+    def call(kernel: Kernel, *inputs: Array) -> list[Array]:
+        outputs = kernel.function(q, *inputs, *last)
+        return [np.array(o.full()).ravel() for o in (outputs if isinstance(outputs, tuple) else (outputs,))]
+
+    f = np.array([(-1.0) ** k for k in range(len(topology.mechanism.ports))])
+    still = np.zeros(topology.nv)
+    weight = call(mechanics.tree, still, still)[0]
+    M = np.array([E.T @ (call(mechanics.tree, still, column)[0] - weight) for column in E.T])
+    e, v, c = call(mechanics.motion, u)[:3]
+    curvature = call(mechanics.raising, e, c, np.zeros(u.size))[0]
+    applied = call(mechanics.port_forces, f)[0] if f.size else still
+    return f, np.linalg.solve(M, E.T @ (applied - call(mechanics.tree, v, curvature)[0]))

@@ -1,0 +1,1 @@
+"""`robocompile check`: a compiled library against independent references."""
