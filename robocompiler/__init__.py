@@ -48,6 +48,7 @@ def compile(
     output: str | Path = "build",
     *,
     independent: Sequence[str] = (),
+    supports: str | Sequence[str] = (),
     **options: Any,
 ) -> Robot:
     """Compile a mechanism file (or records) into `output`/<name>/ and load it; only what changed is compiled again.
@@ -56,6 +57,7 @@ def compile(
         model: path of a YAML mechanism, or a Mechanism.
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
+        supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
         options: fields of `backend.build.BuildOptions`: real ('double' or 'float'), cc, workers.
 
     Raises:
@@ -65,5 +67,7 @@ def compile(
     from robocompiler.backend.build import BuildOptions
     from robocompiler.compiler import compile_to_folder
 
-    _, report = compile_to_folder(model, output, independent=independent, options=BuildOptions(**options))
+    _, report = compile_to_folder(
+        model, output, independent=independent, supports=supports, options=BuildOptions(**options)
+    )
     return load(report.folder)

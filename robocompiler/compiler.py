@@ -6,14 +6,18 @@ read -> Mechanism -> Topology -> ClosureProgram -> Reduction -> RobotProgram -> 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from robocompiler.analysis.reduce import reduce_closures
+from robocompiler.analysis.standing import standing_mechanism
 from robocompiler.backend.build import BuildOptions, BuildReport, Progress, build_robot
+from robocompiler.backend.identifiers import c_identifier
+from robocompiler.errors import AssemblyError, RankError
 from robocompiler.graph.build import derive_topology
+from robocompiler.graph.supports import find_supports
 from robocompiler.graph.topology import Topology
 from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import read_mechanism
@@ -27,7 +31,10 @@ DEFAULT_OPTIONS = BuildOptions()
 
 @dataclass(frozen=True)
 class FrontEnd:
-    """The results of all passes before the backend, and the seconds that each took."""
+    """The results of all passes before the backend, and the seconds that each took.
+
+    supports: the same for each support mode that was asked for, by the mode's name.
+    """
 
     mechanism: Mechanism
     topology: Topology
@@ -35,6 +42,7 @@ class FrontEnd:
     reduction: Reduction
     program: RobotProgram
     seconds: dict[str, float] = field(default_factory=dict)
+    supports: Mapping[str, FrontEnd] = field(default_factory=dict)
 
 
 def run_front_end(
@@ -68,14 +76,49 @@ def run_front_end(
     return FrontEnd(mechanism, topology, closures, reduction, program, seconds)
 
 
+def support_front_end(
+    floating: FrontEnd, support: str, *, independent: Sequence[str] = (), progress: Progress | None = None
+) -> FrontEnd:
+    """The passes for one support mode, held where the floating robot stands at its reference.
+
+    Raises ModelError for an unknown mode; AssemblyError or RankError, whose message names the mode, when the held robot
+    does not close or has no clear rank.
+    """
+    mechanism = standing_mechanism(floating.closures, floating.reduction, support)
+    try:
+        return run_front_end(mechanism, independent=independent, progress=progress)
+    except (AssemblyError, RankError) as error:
+        error.args = (f"in support mode '{support}': {error}",)
+        raise
+
+
 def compile_to_folder(
     model: str | Path | Mechanism,
     output: str | Path = "build",
     *,
     independent: Sequence[str] = (),
+    supports: str | Sequence[str] = (),
     options: BuildOptions = DEFAULT_OPTIONS,
     progress: Progress | None = None,
 ) -> tuple[FrontEnd, BuildReport]:
-    """Compile `model` into `output`/<name>/ and return what was decided and done."""
+    """Compile `model` into `output`/<name>/ and return what was decided and done.
+
+    Args:
+        supports: support modes to compile as well, by name, or "all".  Each becomes a robot of its own in
+            `output`/<name>/supports/<mode>/.  They are built first and the robot's manifest, written last, lists them.
+    """
     front = run_front_end(model, independent=independent, progress=progress)
-    return front, build_robot(front.program, Path(output), options, progress)
+    names = (supports,) if isinstance(supports, str) else tuple(supports)
+    modes = find_supports(front.mechanism, names)
+    fronts: dict[str, FrontEnd] = {}
+    builds: dict[str, BuildReport] = {}
+    folder = Path(output) / c_identifier(front.mechanism.name)
+    for mode in modes:
+        if progress is not None:
+            progress("support", ", ".join((mode.name, *(f"{frame} {kind}" for frame, kind in mode.contacts))), 0.0)
+        own = support_front_end(front, mode.name, independent=independent, progress=progress)
+        place = folder / "supports" / c_identifier(mode.name)
+        fronts[mode.name] = own
+        builds[mode.name] = build_robot(own.program, place.parent, options, progress, folder=place)
+    report = build_robot(front.program, Path(output), options, progress, supports=builds)
+    return replace(front, supports=fronts), report

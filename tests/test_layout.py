@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "analysis": {"errors", "records", "graph", "symbolic", "numerics"},
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
+    "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it
 }
 # The manifest is the contract between a compile and a load, so its format number and checksum are said once, there.
 CONTRACT = {"backend": {"robocompiler.runtime.manifest"}}

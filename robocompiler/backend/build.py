@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,10 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did: folder, changed files, why each unit was compiled ('unchanged' if not), seconds a step."""
+    """What a build did: folder, changed files, why each unit was compiled ('unchanged' if not), seconds a step.
+
+    digest: of the program, as its manifest has it; supports: the builds of support modes that the manifest lists.
+    """
 
     folder: Path
     prefix: str
@@ -48,6 +51,8 @@ class BuildReport:
     reasons: dict[str, str]
     files: tuple[str, ...]
     seconds: dict[str, float] = field(default_factory=dict)
+    digest: str = ""
+    supports: Mapping[str, BuildReport] = field(default_factory=dict)
 
     @property
     def compiled(self) -> tuple[str, ...]:
@@ -55,14 +60,26 @@ class BuildReport:
         return tuple(name for name, why in self.reasons.items() if why != "unchanged")
 
 
+NO_SUPPORTS: Mapping[str, BuildReport] = {}
+Modes = Mapping[str, Mapping[str, str]]
+
+
 def _silent(step: str, item: str, seconds: float) -> None:
     """Progress that nobody watches."""
 
 
 def build_robot(
-    program: RobotProgram, output: Path, options: BuildOptions, progress: Progress | None = None
+    program: RobotProgram,
+    output: Path,
+    options: BuildOptions,
+    progress: Progress | None = None,
+    *,
+    folder: Path | None = None,
+    supports: Mapping[str, BuildReport] = NO_SUPPORTS,
 ) -> BuildReport:
-    """Emit, compile and link one robot into `output`/<name>/.
+    """Emit, compile and link one robot into `output`/<name>/, or into `folder` when it is given.
+
+    `supports` are the finished builds of support modes, in folders below the robot's; its manifest lists them.
 
     `progress(step, item, seconds)` is told of every finished step; before compiling, step "plan" tells of every unit
     what happens to it and why.  CompileError when the folder cannot be written or the compiler is missing or fails;
@@ -71,23 +88,39 @@ def build_robot(
     tell = progress or _silent
     begin = time.monotonic()
     emission = emit(program, options.real)
-    folder = output / emission.prefix
+    folder = output / emission.prefix if folder is None else folder
     toolchain = None if options.emit_only else find_toolchain(options.cc)
     seconds = {"print": time.monotonic() - begin}
     tell("print", f"{len(emission.files)} files", seconds["print"])
+    modes = _modes(folder, supports)
     with build_lock(folder, message=lambda text: tell("wait", text, 0.0)):
         if toolchain is None:
-            return _write_text(program, emission, folder, options, seconds)
-        return _build(program, emission, folder, toolchain, options, tell, seconds)
+            report = _write_text(program, emission, folder, options, modes, seconds)
+        else:
+            report = _build(program, emission, folder, toolchain, options, modes, tell, seconds)
+    return replace(report, digest=emission.digest, supports=dict(supports))
+
+
+def _modes(folder: Path, supports: Mapping[str, BuildReport]) -> dict[str, dict[str, str]]:
+    """Where the compiled support modes lie, relative to the robot's folder, and which programs they are."""
+    return {
+        name: {"folder": report.folder.relative_to(folder).as_posix(), "digest": report.digest}
+        for name, report in supports.items()
+    }
 
 
 def _write_text(
-    program: RobotProgram, emission: Emission, folder: Path, options: BuildOptions, seconds: dict[str, float]
+    program: RobotProgram,
+    emission: Emission,
+    folder: Path,
+    options: BuildOptions,
+    modes: Modes,
+    seconds: dict[str, float],
 ) -> BuildReport:
     """Emit only: every text, and a manifest that says that there is no library."""
     begin = time.monotonic()
     name = f"{emission.prefix}.manifest.json"
-    manifest = manifest_text(program, emission, options.real, {"compiled": False})
+    manifest = manifest_text(program, emission, options.real, {"compiled": False}, modes)
     changed = write_files(folder, {**emission.files, name: manifest})
     seconds["write"] = time.monotonic() - begin
     return BuildReport(folder, emission.prefix, tuple(changed), {}, (*sorted(emission.files), name), seconds)
@@ -99,6 +132,7 @@ def _build(
     folder: Path,
     toolchain: Toolchain,
     options: BuildOptions,
+    modes: Modes,
     tell: Progress,
     seconds: dict[str, float],
 ) -> BuildReport:
@@ -110,7 +144,7 @@ def _build(
     changed = write_files(folder, {**emission.files, **({name: previous} if previous is not None else {})})
     seconds["write"] = time.monotonic() - begin
     build, libraries = _compile(emission, folder, toolchain, options, tell, seconds)
-    manifest = manifest_text(program, emission, options.real, _build_record(toolchain, libraries))
+    manifest = manifest_text(program, emission, options.real, _build_record(toolchain, libraries), modes)
     changed += write_files(folder, {**emission.files, name: manifest})
     remove_old(folder, emission.prefix, (libraries.versioned, *_named_library(previous)))
     reasons = {decision.unit.name: decision.reason for decision in build.decisions}

@@ -16,7 +16,7 @@ import jinja2
 
 from robocompiler.backend.c_operations import Real
 from robocompiler.backend.cache import Unit
-from robocompiler.backend.mechanics_view import mechanics_view
+from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.provenance import mechanics_provenance, module_provenance, robot_provenance
 from robocompiler.backend.vectors import reference_vectors
@@ -45,6 +45,7 @@ class Emission:
     headers: Mapping[str, str]
     digest: str
     view: RobotView
+    warnings: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -89,7 +90,7 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
     sources = {**modules, **kinematics, **dynamics, **identity}
     others = {
-        "selftest.c": render("selftest.c.j2", r=view, t=_test_tables(program, real)),
+        "selftest.c": render("selftest.c.j2", r=view, t=_test_tables(program, real, mechanics)),
         "README.md": render("README.md.j2", r=view, sources=sorted(sources)),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
@@ -103,6 +104,16 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
         headers=headers,
         digest=digest,
         view=view,
+        warnings=_warnings(mechanics),
+    )
+
+
+def _warnings(mechanics: MechanicsView | None) -> tuple[str, ...]:
+    if mechanics is None or not mechanics.idle:
+        return ()
+    return (
+        f"nothing has inertia along {', '.join(mechanics.idle)}: forward dynamics is not defined and reports a small "
+        "pivot; give the bodies that move there an inertia, or an armature to the joints",
     )
 
 
@@ -129,8 +140,8 @@ def _whole_units(program: RobotProgram, prefix: str, sources: Mapping[str, str])
     )
 
 
-def _test_tables(program: RobotProgram, real: Real) -> dict[str, Any]:
-    vectors = reference_vectors(program)
+def _test_tables(program: RobotProgram, real: Real, mechanics: MechanicsView | None) -> dict[str, Any]:
+    vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     tables = {name: literals(getattr(vectors, name).ravel(), real) for name in _TABLES}
     return {**tables, "tolerance": _SELFTEST_TOLERANCE[real], "loose": _SELFTEST_LOOSE[real]}
 

@@ -16,7 +16,7 @@ from robocompiler.backend.emit import Emission
 from robocompiler.graph.complexity import complexity
 from robocompiler.records.expressions import evaluate
 from robocompiler.records.joint_types import JOINT_SHAPES, coordinate_names
-from robocompiler.records.model import CoordinateSum, Joint, Limits, Mechanism, Port
+from robocompiler.records.model import CoordinateSum, Joint, Limits, Mechanism, Port, Support
 from robocompiler.runtime.manifest import FORMAT, checksum
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.program import Pattern, RobotProgram
@@ -24,11 +24,21 @@ from robocompiler.symbolic.reduction import Chart, Reduction
 from robocompiler.version import ABI, VERSION
 
 REFUSED_ROTATION = 3.0  # rad; a closure turned further than this is near the edge of the logarithm's principal branch
+NO_MODES: Mapping[str, Mapping[str, str]] = {}
 
 
-def manifest_text(program: RobotProgram, emission: Emission, real: str, build: Mapping[str, Any]) -> str:
-    """The manifest of a robot; `build` tells compiler, flags and libraries."""
+def manifest_text(
+    program: RobotProgram,
+    emission: Emission,
+    real: str,
+    build: Mapping[str, Any],
+    modes: Mapping[str, Mapping[str, str]] = NO_MODES,
+) -> str:
+    """The manifest of a robot; `build` tells compiler, flags and libraries, `modes` folder and digest of the compiled
+    support modes.
+    """
     data = _manifest(program, emission, real, build)
+    data["supports"] = [_support(support, modes) for support in program.closures.topology.mechanism.supports]
     if build["compiled"]:  # what cannot be loaded needs no seal, and then compares equal up to rounding
         data["checksum"] = checksum(data)
     return json.dumps(data, indent=1, sort_keys=True, allow_nan=False) + "\n"
@@ -77,7 +87,6 @@ def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mappi
         "bodies": [body.name for body in mechanism.bodies],
         "frames": [{"name": f.name, "movers": list(f.movers)} for f in program.kinematics.frames],
         "ports": [_port(port, mechanism) for port in mechanism.ports],
-        "supports": [{"name": s.name, "contacts": dict(s.contacts)} for s in mechanism.supports],
         "closures": _closures(closures),
         "active": list(closures.active),
         "row_scales": list(reduction.row_scales),
@@ -94,7 +103,7 @@ def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mappi
         "refused_rotation": REFUSED_ROTATION,
         "complexity": complexity(topology).__dict__,
         "operations": {kernel.name: kernel.operations for kernel in program.kernels},
-        "warnings": list(mechanism.warnings),
+        "warnings": [*mechanism.warnings, *emission.warnings],
     }
 
 
@@ -152,6 +161,17 @@ def _port(port: Port, mechanism: Mechanism) -> dict[str, Any]:
         terms = {name: evaluate(weight, mechanism.defaults) for name, weight in measure.terms}
         return {"name": port.name, "terms": terms, "limits": _limits(port.limits)}
     return {"name": port.name, "distance": [measure.a.body, measure.b.body], "limits": _limits(port.limits)}
+
+
+def _support(support: Support, modes: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """A support mode; folder (relative to the manifest's) and digest are null for one that was not compiled."""
+    mode = modes.get(support.name, {})
+    return {
+        "name": support.name,
+        "contacts": dict(support.contacts),
+        "folder": mode.get("folder"),
+        "digest": mode.get("digest"),
+    }
 
 
 def _closures(closures: ClosureProgram) -> list[dict[str, Any]]:

@@ -48,6 +48,7 @@ class MechanicsView:
     least_mass: list[str]
     cut: tuple[int, ...]
     port_enum: list[tuple[str, int, str]]
+    idle: tuple[str, ...]
     public: tuple[str, ...] = PUBLIC
 
 
@@ -74,7 +75,10 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
 
     without = () if program.closures.topology.mechanism.ports else (mechanics.port_forces.name,)
     printed = [k for k in mechanics.kernels if any(argument.size for argument in k.outputs) and k.name not in without]
-    pivots, mass_pivots = _least_pivots(program)
+    pivots, mass_pivots, idle = _least_pivots(program)
+    mass_literals = literals(list(mass_pivots * SMALL[real]), real)
+    if idle:  # no pivot is good enough: forward dynamics always reports it
+        mass_literals = [literals([1e30], real)[0] for _ in mass_literals]
     ports = program.closures.topology.mechanism.ports
     names = unique_macros([port.name for port in ports])
     return MechanicsView(
@@ -83,8 +87,9 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
         nm=mechanics.nm,
         nf=len(ports),
         least=literals(list(pivots * SMALL[real]), real),
-        least_mass=literals(list(mass_pivots * SMALL[real]), real),
+        least_mass=mass_literals,
         cut=mechanics.cut,
+        idle=idle,
         port_enum=[(f"{view.MACRO}_F_{names[p.name]}", i, _unit(program, p)) for i, p in enumerate(ports)],
     )
 
@@ -106,8 +111,12 @@ def _is_angle(program: RobotProgram, name: str) -> bool:
     return JOINT_SHAPES[joint.type].velocity_units[velocity_names(joint.name, joint.type).index(name)] == "rad/s"
 
 
-def _least_pivots(program: RobotProgram) -> tuple[Array, Array]:
-    """Smallest absolute pivots of the lift and of M~ over the probes, at the default parameters."""
+def _least_pivots(program: RobotProgram) -> tuple[Array, Array, tuple[str, ...]]:
+    """Smallest absolute pivots of the lift and of M~ over the probes, and the speeds that move no inertia.
+
+    At the default parameters.  The last are the inner independents that make up the directions in which M~, scaled to a
+    unit diagonal, has no positive eigenvalue: massless bodies that spin, say.
+    """
     mechanics, reduction = program.mechanics, program.reduction
     assert mechanics is not None
     topology = program.closures.topology
@@ -121,6 +130,8 @@ def _least_pivots(program: RobotProgram) -> tuple[Array, Array]:
         return [np.asarray(output.full(), dtype=np.float64).ravel() for output in outputs]
 
     lift_pivots, mass_pivots = [], []
+    idle: set[str] = set()
+    names = [topology.v_names[index] for index in reduction.chart("inner").independent]
     for q in reduction.probes:
         e, pivot = call(mechanics.lift, q)
         (m,) = call(mechanics.inner_mass, q, e)
@@ -128,4 +139,18 @@ def _least_pivots(program: RobotProgram) -> tuple[Array, Array]:
         _, mass = call(mechanics.finish, q, e, zeros, m, zeros, np.zeros(len(topology.mechanism.ports)), np.zeros(d))
         lift_pivots.append(np.abs(pivot))
         mass_pivots.append(np.abs(mass))
-    return np.min(lift_pivots, axis=0), np.min(mass_pivots, axis=0)
+        idle.update(names[k] for k in _weightless(mechanics.mass_pattern, m, d))
+    return np.min(lift_pivots, axis=0), np.min(mass_pivots, axis=0), tuple(sorted(idle))
+
+
+def _weightless(pattern: Sequence[tuple[int, int]], upper: Array, d: int) -> list[int]:
+    """Speeds that take part in the null directions of M~, given by its upper half."""
+    M = np.zeros((d, d))
+    for (i, j), value in zip(pattern, upper, strict=True):
+        M[i, j] = M[j, i] = value
+    scale = np.sqrt(np.maximum(np.diag(M), 0.0))
+    none = [k for k in range(d) if scale[k] == 0.0]
+    scale[none] = 1.0
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    null = vectors[:, values < 1e-11]
+    return sorted({*none, *(int(k) for k in np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > 0.1))})

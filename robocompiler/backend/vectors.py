@@ -51,8 +51,8 @@ def _lift(program: RobotProgram, q: Array, p: Array) -> Array:
     return E
 
 
-def reference_vectors(program: RobotProgram) -> Vectors:
-    """Vectors at the reference with u = (1, -1/2, 1/3, ...)."""
+def reference_vectors(program: RobotProgram, dynamics: bool) -> Vectors:
+    """Vectors at the reference with u = (1, -1/2, 1/3, ...); udot stays empty without `dynamics`."""
     closures, reduction = program.closures, program.reduction
     q = np.array(reduction.reference)
     p = np.array([parameter.default for parameter in closures.topology.mechanism.parameters])
@@ -66,15 +66,14 @@ def reference_vectors(program: RobotProgram) -> Vectors:
         name = closures.topology.v_names[index]
         if name in names:
             started[names.index(name)] += 1e-3 * reduction.column_scales[index]
-    f, udot = _accelerations(program, q, p, E, u)
+    f, udot = _accelerations(program, q, p, E, u) if dynamics else (np.zeros(0), np.zeros(0))
     return Vectors(q, u, E, E @ u, poses, started, f, udot)
 
 
 def _accelerations(program: RobotProgram, q: Array, p: Array, E: Array, u: Array) -> tuple[Array, Array]:
     """Port efforts f, and udot by dense algebra with this E (not by the kernels of forward dynamics)."""
     mechanics, topology = program.mechanics, program.closures.topology
-    if mechanics is None:
-        return np.zeros(0), np.zeros(0)
+    assert mechanics is not None
     last = [p] if p.size else []
 
     def call(kernel: Kernel, *inputs: Array) -> list[Array]:

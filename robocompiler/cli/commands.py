@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,45 @@ def inspect_command(
     write_out(_inspection_text(inspect_loops(facts, front), front.program, kernels, as_json))
     if svg is not None and not quiet:
         write_error(f"drawing  {printable(svg)}\n")
+
+
+@robocompile.command("check", epilog=EXIT_CODE_TEXT, short_help="Compare a compiled MODEL with independent references.")
+@click.argument("model")
+@click.option("--library", metavar="FOLDER", help="Check this compiled robot instead of compiling MODEL.")
+@click.option(
+    "--output", "-o", default="build", show_default=True, metavar="FOLDER", help="Where MODEL is compiled to."
+)
+@click.option("--states", type=click.IntRange(min=1), default=10, show_default=True, help="Number of random states.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random states.")
+@click.option("--precise", is_flag=True, help="Compute the reference in 50 digits; slow.")
+@_json()
+@_quiet("Show no progress and no table; the exit code tells.")
+def check_command(model: str, **options: Any) -> int:
+    """Compile MODEL and compare the library with references that share no code with the compiler.
+
+    The exit code is 0 when every quantity is within its tolerance and 8 when one is not.
+    """
+    from robocompiler.check.run import check_robot
+    from robocompiler.cli.check import FAILED, check_data, check_text
+    from robocompiler.cli.progress import display
+    from robocompiler.compiler import compile_to_folder
+    from robocompiler.records.reader import read_mechanism
+    from robocompiler.runtime.robot import load
+
+    quiet, states, folder = options["quiet"], options["states"], options["library"]
+    source = _find(model, quiet)
+    mechanism = read_mechanism(source.path)
+    with display(quiet) as progress:
+        if folder is None:
+            folder = compile_to_folder(mechanism, options["output"], progress=progress)[1].folder
+        begin = time.monotonic()
+        report = check_robot(load(folder), mechanism, states=states, seed=options["seed"], precise=options["precise"])
+        progress("check", f"{states} random states", time.monotonic() - begin)
+    if options["as_json"]:
+        write_out(json_text(check_data(report)))
+    elif not quiet:
+        write_out(check_text(report))
+    return 0 if report.passed else FAILED
 
 
 @robocompile.command("schema")

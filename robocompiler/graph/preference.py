@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import networkx as nx
+
+from robocompiler.graph.multigraph import joint_multigraph
 from robocompiler.records.expressions import Constant, Scalar
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
 from robocompiler.records.model import WORLD, CoordinateSum, Joint, Mechanism
@@ -37,14 +40,35 @@ def needed_joints(mechanism: Mechanism) -> frozenset[str]:
 def preferences(mechanism: Mechanism) -> dict[str, Preference]:
     """(class, freedoms) of every joint; a joint with a smaller pair is kept in the forest before one with a larger.
 
-    Classes: 0 free joints from the world, 1 fixed joints, 2 needed joints, 3 the rest.  Within a class the joints
-    with the most freedoms are cut first, because their closures have the fewest condensed rows.
+    Classes: 0 free joints from the world, 1 fixed joints, 2 needed joints, 3 the rest, 4 contacts.  Within a class the
+    joints with the most freedoms are cut first, because their closures have the fewest condensed rows.
     """
     needed = needed_joints(mechanism)
-    return {joint.name: (_class(joint, needed), JOINT_SHAPES[joint.type].nv) for joint in mechanism.joints}
+    contacts = contact_joints(mechanism) - needed
+    return {joint.name: (_class(joint, needed, contacts), JOINT_SHAPES[joint.type].nv) for joint in mechanism.joints}
 
 
-def _class(joint: Joint, needed: frozenset[str]) -> int:
+def contact_joints(mechanism: Mechanism) -> frozenset[str]:
+    """Fixed and spherical joints that hold to the world a group of bodies which a free joint carries already.
+
+    This is what a support looks like.  Its free joint hangs the group on the world, so that such a joint closes a loop
+    wherever the group touches the world again; cutting it there leaves the robot's own joints in the forest.
+    """
+    ends = {joint.name: (joint.a.body, joint.b.body) for joint in mechanism.joints}
+    grounded = [joint for joint in mechanism.joints if WORLD in ends[joint.name]]
+    carried = {body for joint in grounded if joint.type is JointType.FREE for body in ends[joint.name]} - {WORLD}
+    held = [joint for joint in grounded if joint.type in (JointType.FIXED, JointType.SPHERICAL)]
+    if not carried or not held:
+        return frozenset()
+    graph = joint_multigraph(mechanism)
+    graph.remove_node(WORLD)
+    bodies = frozenset().union(*(group for group in nx.connected_components(graph) if not carried.isdisjoint(group)))
+    return frozenset(joint.name for joint in held if not bodies.isdisjoint(ends[joint.name]))
+
+
+def _class(joint: Joint, needed: frozenset[str], contacts: frozenset[str]) -> int:
+    if joint.name in contacts:
+        return 4
     if joint.type is JointType.FREE and WORLD in (joint.a.body, joint.b.body):
         return 0
     if joint.type is JointType.FIXED:

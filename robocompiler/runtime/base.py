@@ -69,6 +69,11 @@ class RobotBase:
         return self._description.rank_report
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the compiler found odd but acceptable in the records."""
+        return self._description.warnings
+
+    @property
     def closures(self) -> tuple[str, ...]:
         """Closures in the order of the residual: chords (six rows each), then couplings (one row each)."""
         return tuple(closure["name"] for closure in self._description.closures)

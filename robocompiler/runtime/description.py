@@ -34,6 +34,7 @@ class Description:
         self.movers: tuple[tuple[int, ...], ...] = tuple(tuple(entry["movers"]) for entry in manifest["frames"])
         tree = sorted({index for joint in self.joints if joint["role"] == "tree" for index in _range(joint["v"])})
         self.motions: dict[int, int] = {index: k for k, index in enumerate(tree)}
+        self.warnings: tuple[str, ...] = tuple(manifest.get("warnings", ()))
         self.closures: tuple[dict[str, Any], ...] = tuple(manifest["closures"])
         self.charts: dict[str, Any] = manifest["charts"]
         self.parameters: dict[str, float] = {entry["name"]: entry["default"] for entry in manifest["parameters"]}
@@ -47,6 +48,7 @@ class Description:
         self.limits: dict[int, tuple[float, float]] = {
             i: tuple(entry["limits"]) for i, entry in enumerate(manifest["coordinates"]) if entry["limits"] is not None
         }
+        self.supports: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in manifest["supports"]}
         self.ports = tuple(_port(entry) for entry in manifest["ports"])
         self.rank_report = RankReport.of(manifest["rank"])
         self.condensed = Sparsity(manifest["condensed_pattern"])

@@ -22,6 +22,7 @@ class Library:
     """
 
     def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        self.folder = folder
         self.prefix: str = manifest["prefix"]
         self.real = np.dtype(np.float64 if manifest["real"] == "double" else np.float32)
         self._pointer = f"{manifest['real']}[]"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robocompiler.errors import LoadError
 from robocompiler.runtime.description import Description, unknown
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
@@ -40,6 +41,37 @@ class Robot(MechanicalInterface):
                 raise ValueError(f"parameter {name!r}: not a finite number: {value}")
         return Robot(self._library, self._description, self._chart, {**self._parameters, **values})
 
+    # --- support modes ---
+
+    @property
+    def supports(self) -> dict[str, dict[str, str]]:
+        """The declared support modes: {mode: {frame: 'weld' or 'point'}}; see `support`."""
+        return {name: dict(entry["contacts"]) for name, entry in self._description.supports.items()}
+
+    def support(self, name: str) -> Robot:
+        """The robot held in a support mode, in this robot's chart and with its parameter values.
+
+        Its coordinates have the names of this robot's, and those of its point contacts besides.  The contacts are where
+        the frames stand at this robot's `reference` (with parameters at their defaults).
+
+        Raises:
+            ValueError: no mode is called `name`.
+            LoadError: the mode was not compiled, or by another compile than this robot.
+        """
+        modes = self._description.supports
+        if name not in modes:
+            raise unknown("support mode", name, modes)
+        mend = f"compile(..., supports={name!r}) or robocompile MODEL --support '{name}' compiles it"
+        entry = modes[name]
+        if entry["folder"] is None:
+            raise LoadError(f"{self.name}: support mode {name!r} was not compiled with this robot; {mend}")
+        file = find_manifest(self._library.folder / entry["folder"])
+        manifest = read_manifest(file)
+        if manifest["digest"] != entry["digest"]:
+            raise LoadError(f"{file}: comes from another compile than {self.name!r}; {mend}")
+        held = _robot(file, manifest)
+        return held.chart(self._chart).with_parameters(self._parameters)
+
 
 def load(path: str | Path) -> Robot:
     """Load a compiled robot from its folder (build/NAME) or manifest.
@@ -47,7 +79,10 @@ def load(path: str | Path) -> Robot:
     Imports only numpy and cffi.  Raises LoadError when something is missing, damaged, stale or of another version.
     """
     file = find_manifest(path)
-    manifest: dict[str, Any] = read_manifest(file)
+    return _robot(file, read_manifest(file))
+
+
+def _robot(file: Path, manifest: dict[str, Any]) -> Robot:
     description = Description(manifest)
     library = Library(file.parent, manifest)
     return Robot(library, description, "port", description.parameters)

@@ -41,8 +41,8 @@ Input = tuple[str, str, SX]
 class MechanicsProgram:
     """All mechanical kernels, and the sizes of what travels between them.
 
-    ne: nonzeros of E~; nm: nonzeros of the upper half of M~; cut: velocity indices of the rows of cut_drift;
-    friction: {velocity index: dry friction level} at default parameters.
+    ne: nonzeros of E~; nm: nonzeros of the upper half of M~, at the places mass_pattern; cut: velocity indices of the
+    rows of cut_drift.
     """
 
     lift: Kernel
@@ -62,6 +62,7 @@ class MechanicsProgram:
     frames: Kernel
     ne: int
     nm: int
+    mass_pattern: tuple[tuple[int, int], ...]
     cut: tuple[int, ...]
 
     @property
@@ -130,6 +131,7 @@ class _Stages:
             frames=self._frames(),
             ne=int(self.e[2].numel()),
             nm=int(self.m[2].numel()),
+            mass_pattern=tuple(zip(*self.mechanics.inner_mass_structure.get_triplet(), strict=True)),
             cut=tuple(index for closure in self.closures.closures for index in closure.recovered_v),
         )
 
