@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from casadi_mechanics import CasadiMechanics
-from case_models import at_state, built, case_mechanism, case_robot, load_case, mechanism, quaternion_between
+from case_models import at_state, built, case_mechanism, case_robot, load_case, mechanism
 
 import robocompiler as rc
 from robocompiler.records.reader import read_mechanism
@@ -190,8 +190,9 @@ def test_efforts_of_the_remote_elbow_drive(build_folder: Path) -> None:
     np.testing.assert_allclose(robot.forward_dynamics(q, np.zeros(2), efforts), 0, rtol=0, atol=1e-10)
     motors = built_linkage(build_folder, ("m1", "m2"))
     at = at_state(motors, case)
-    np.testing.assert_allclose(motors.bias(at, np.zeros(2)), expected["gravity_m1_m2"], rtol=1e-9)
-    np.testing.assert_allclose(motors.mass_matrix(at), expected["Mr_m1_m2"], rtol=1e-8)
+    order = [motors.independent.index(name) for name in ("m1", "m2")]
+    np.testing.assert_allclose(motors.bias(at, np.zeros(2))[order], expected["gravity_m1_m2"], rtol=1e-9)
+    np.testing.assert_allclose(motors.mass_matrix(at)[np.ix_(order, order)], expected["Mr_m1_m2"], rtol=1e-8)
 
 
 def test_a_differential_of_three_joints(build_folder: Path) -> None:
@@ -207,7 +208,7 @@ def test_an_epicyclic_couples_relative_angles(build_folder: Path) -> None:
     case = load_case("c39")
     robot = case_robot(build_folder, case, ("c",))
     M = robot.mass_matrix(at_state(robot, case))[0, 0]
-    assert M == pytest.approx(case["expected"]["Mr"], rel=1e-12)
+    assert pytest.approx(case["expected"]["Mr"], rel=1e-12) == M
     assert abs(M - case["wrong_answers_of_naive_code"]["absolute_angle_ratio"]) > 1e-4
 
 
@@ -237,11 +238,14 @@ def test_the_idle_spin_of_a_rod(compiled: Any) -> None:
 def test_a_thin_rod_is_reported_and_still_moves(build_folder: Path) -> None:
     """Spin inertia zero: accelerations are refused with the direction named, everything kinematic still works."""
     case = load_case("c21")
-    robot = built(build_folder, thin_rod(case, 0.0))
+    robot = built(build_folder, thin_rod(case, 0.0), ("j1", "s1:wx"))
+    assert robot.independent == ("j1", "s1:wx")
+    assert any("s1:wx" in warning for warning in robot.warnings)
     q = at_state(robot, case)
     with pytest.raises(rc.RankError) as caught:
         robot.forward_dynamics(q, np.zeros(2), NONE)
-    assert robot.independent[1] in str(caught.value)
+    assert set(caught.value.report["direction"]) == {"s1:wx"}
+    assert "s1:wx" in str(caught.value)
     E = robot.lift(q)
     ratio = E[robot.velocities.index("j2")] / E[robot.velocities.index("j1"), 0]
     np.testing.assert_allclose(ratio, [case["expected"]["phi_dot_over_theta_dot"], 0], rtol=0, atol=1e-8)
@@ -286,7 +290,9 @@ def test_the_platform_on_massless_legs(build_folder: Path) -> None:
     light = CasadiMechanics.of(case_mechanism(case, "c22_light", reference={"joints": values}), LEGS)
     assert light.independent == LEGS
     order = [heavy.coordinates.index(name) for name in light.robot.topology.q_names]
-    np.testing.assert_allclose(light.inverse(q[order], np.zeros(6), np.zeros(6)), expected["hold_forces_massless_legs"], rtol=1e-7)
+    np.testing.assert_allclose(
+        light.inverse(q[order], np.zeros(6), np.zeros(6)), expected["hold_forces_massless_legs"], rtol=1e-7
+    )
     assert np.linalg.eigvalsh(light.mass(q[order])).min() > 0.1
     udot = light.forward(q[order], np.zeros(6), NONE)
     assert np.all(np.isfinite(udot)) and np.abs(udot).max() > 1  # it falls
@@ -303,7 +309,9 @@ def test_hold_torques_and_inertia_of_the_delta(compiled: Any) -> None:
     np.testing.assert_allclose(h[3:], 0, rtol=0, atol=1e-9)
     schur = M[:3, :3] - M[:3, 3:] @ np.linalg.solve(M[3:, 3:], M[3:, :3])  # the rods' spins are idle
     np.testing.assert_allclose(schur, expected["Mr"], rtol=2e-5)
-    home = robot.assemble(robot.configuration(dict.fromkeys(("m0", "m1", "m2"), expected["home_pose_0_0_m0p45"]["motor"])))
+    home = robot.assemble(
+        robot.configuration(dict.fromkeys(("m0", "m1", "m2"), expected["home_pose_0_0_m0p45"]["motor"]))
+    )
     np.testing.assert_allclose(robot.bias(home, np.zeros(9))[:3], expected["home_pose_0_0_m0p45"]["hold"], rtol=1e-7)
 
 
@@ -457,7 +465,7 @@ def test_two_seconds_of_free_motion(build_folder: Path) -> None:
         q = at(theta, q)
         if step % 50 == 0:
             energies.append(sum(robot.energy(q, [rate])))
-        time = f"{step * h:g}" if step != 1000 and step != 2000 else f"{step * h:.1f}"
+        time = f"{step * h:g}" if step not in {1000, 2000} else f"{step * h:.1f}"
         if time in expected["theta"]:
             assert theta == pytest.approx(expected["theta"][time], abs=1e-6), time
             assert rate == pytest.approx(expected["thetadot"][time], abs=5e-6), time

@@ -22,6 +22,25 @@ static int any_small(const double *pivot, const double *least, int n)
     return small ? FOURBAR_SMALL_PIVOT : FOURBAR_OK;
 }
 
+/* The pivots of a positive definite matrix are positive: an indefinite one is refused too. */
+static int any_not_positive(const double *pivot, const double *least, int n)
+{
+    int small = 0;
+    for (int i = 0; i < n; ++i) {
+        small |= !(pivot[i] >= least[i]);
+    }
+    return small ? FOURBAR_SMALL_PIVOT : FOURBAR_OK;
+}
+
+static int not_finite(const double *values, int n)
+{
+    int bad = 0;
+    for (int i = 0; i < n; ++i) {
+        bad |= !(fabs(values[i]) <= 1e30);
+    }
+    return bad ? FOURBAR_NOT_FINITE : FOURBAR_OK;
+}
+
 /* Inner lift at q; also velocities and their accelerations at u~dot = 0 in `move`. */
 static int lift(const double *q, double *e)
 {
@@ -54,7 +73,7 @@ int fourbar_inverse_dynamics(const double q[FOURBAR_NQ], const double u[FOURBAR_
     fourbar_raise_kernel(q, e, c, udot, a);
     fourbar_tree_forces(q, v, a, forces);
     fourbar_project_kernel(q, e, forces, tau);
-    return status;
+    return status | not_finite(tau, FOURBAR_NU);
 }
 
 int fourbar_bias(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double h[FOURBAR_NU])
@@ -71,7 +90,7 @@ int fourbar_forward_dynamics_with(const double q[FOURBAR_NQ], const double u[FOU
     fourbar_tree_forces(q, v, c, forces);
     fourbar_inner_mass_kernel(q, e, m);
     fourbar_finish_kernel(q, e, c, m, forces, f, tau, udot, pivot);
-    return status | any_small(pivot, least_mass_pivot, NMASSPIVOT);
+    return status | any_not_positive(pivot, least_mass_pivot, NMASSPIVOT) | not_finite(udot, FOURBAR_NU);
 }
 
 int fourbar_forward_dynamics(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
@@ -89,7 +108,7 @@ int fourbar_acceleration(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
     fourbar_raise_kernel(q, e, c, udot, a);
     fourbar_cut_drift_kernel(q, v, a, cut);
     a[3] = cut[0];
-    return status;
+    return status | not_finite(a, FOURBAR_NV);
 }
 
 int fourbar_curvature(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double a[FOURBAR_NV])
@@ -142,5 +161,5 @@ int fourbar_energy(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], doubl
     double e[NE], v[FOURBAR_NV], c[FOURBAR_NV];
     const int status = move(q, u, e, v, c);
     fourbar_energy_kernel(q, v, energy);
-    return status;
+    return status | not_finite(energy, 2);
 }

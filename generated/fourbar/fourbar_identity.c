@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "c4a9b1468df72685c482955ffa575660afc0b1c8d0f003b39430ea4d35eeef59";
+    return "bbd2e68ce052dac556e9abcaf17db3d4eaf847a8f79288cc067d556838887b6e";
 }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robocompiler.analysis.selection import select_columns
 from robocompiler.errors import RankError
 from robocompiler.graph.modules import dependency_modules
-from robocompiler.numerics.gap import CLEAR
+from robocompiler.numerics.gap import CLEAR, NOISE
 from robocompiler.numerics.pivots import pivot_order
 from robocompiler.symbolic.reduction import Chart, Module
 
@@ -42,6 +42,18 @@ class Samples:
 def partition(touched: Sequence[Touch], dependents: Collection[int]) -> tuple[tuple[int, ...], ...]:
     """Closures grouped by shared dependents."""
     return dependency_modules(touched, dependents)
+
+
+def _sign(jacobians: Sequence[Array], rows: Sequence[int], columns: Sequence[int], square: Array) -> int:
+    """Sign of det R_p at the reference, or 0 where it marks no branch.
+
+    Where a module has more working rows than unknowns (a Bennett loop), the selected rows can become dependent along
+    the motion while all rows together do not: their determinant changes sign on one and the same branch.
+    """
+    if not columns:
+        return 1
+    working = sum(any(np.abs(J[row]).max(initial=0.0) > NOISE for J in jacobians) for row in rows)
+    return int(np.sign(np.linalg.det(square))) if working == len(columns) else 0
 
 
 def make_chart(
@@ -78,7 +90,7 @@ def make_chart(
                 rows=tuple(selected),
                 dependents=tuple(active[c] for c in columns),
                 independents=tuple(active[c] for c in sorted(reached - set(columns))),
-                sign=int(np.sign(np.linalg.det(square[0]))) if columns else 1,
+                sign=_sign(jacobians, rows, columns, square[0]),
                 smallest_pivot=min(pivots, default=1.0),
                 pivots=pivot_order(square, np.any([R != 0 for R in square], axis=0)),
             )

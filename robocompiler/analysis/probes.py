@@ -19,7 +19,7 @@ CLOSED = 1e-8
 
 def null_space(J: Array) -> Array:
     """Orthonormal basis (n, d) of the motions that a scaled Jacobian allows (values up to CLEAR count as zero)."""
-    if not J.shape[0]:
+    if not min(J.shape):
         return np.eye(J.shape[1])
     _, values, Vt = np.linalg.svd(J)
     rank = int(np.sum(values > CLEAR * max(float(values[0]), 1e-300)))

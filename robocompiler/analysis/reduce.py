@@ -11,7 +11,13 @@ from robocompiler.analysis.charts import inner_dependents, port_dependents
 from robocompiler.analysis.evaluator import ClosureEvaluator
 from robocompiler.analysis.modules import Samples, Touch, make_chart
 from robocompiler.analysis.probes import probe
-from robocompiler.analysis.refusals import closure_gaps, refuse_open, refuse_unclear_rank
+from robocompiler.analysis.refusals import (
+    closure_gaps,
+    refuse_open,
+    refuse_reference_outside_limits,
+    refuse_singular_reference,
+    refuse_unclear_rank,
+)
 from robocompiler.errors import ModelError, Problem
 from robocompiler.numerics.gap import RankDecision, decide_rank
 from robocompiler.numerics.gauss_newton import correct
@@ -32,9 +38,10 @@ def reduce_closures(program: ClosureProgram, independent: Sequence[str] = ()) ->
         independent: names of velocities or joints that the user would rather have independent.
 
     Raises:
-        ModelError: an unknown name in `independent`.
+        ModelError: an unknown name in `independent`, or an assembled reference outside its own limits.
         AssemblyError: the loops do not close near the reference; carries the gaps.
-        RankError: the rank is not clear (near-redundant loops); carries the singular values and the joints.
+        RankError: the reference is a singular pose, or the rank is not clear (near-redundant loops); carries the
+        singular values and the joints.
     """
     evaluator = ClosureEvaluator(program)
     preferred = _preferred(program, independent)
@@ -43,9 +50,14 @@ def reduce_closures(program: ClosureProgram, independent: Sequence[str] = ()) ->
     jacobians = [evaluator.jacobian(q) for q in probes]
     rank = decide_rank(jacobians)
     if not rank.clear:
-        refuse_unclear_rank(evaluator, jacobians, rank)
+        refuse_unclear_rank(evaluator, reference, jacobians, rank)
+    if rank.ranks[0] < rank.rank:
+        refuse_singular_reference(rank)
+    regular = [k for k, found in enumerate(rank.ranks) if found == rank.rank]
+    probes, jacobians = [probes[k] for k in regular], [jacobians[k] for k in regular]
     port, inner = _charts(evaluator, jacobians, rank, preferred)
     reference = _hold_independents(evaluator, reference, port)
+    refuse_reference_outside_limits(evaluator, reference)
     floor = max(float(np.abs(evaluator.rows(q)).max(initial=0.0)) for q in (reference, *probes[1:]))
     return Reduction(
         reference=tuple(map(float, reference)),
@@ -82,7 +94,7 @@ def _assemble(evaluator: ClosureEvaluator) -> Array:
     if result.residual > OPEN:
         rank = decide_rank([evaluator.jacobian(result.q)])
         if result.residual < 1e-4 and not rank.clear:
-            refuse_unclear_rank(evaluator, [evaluator.jacobian(result.q)], rank)
+            refuse_unclear_rank(evaluator, result.q, [evaluator.jacobian(result.q)], rank)
         refuse_open(evaluator, result.q, result.residual)
     if _turned(evaluator, result.q):
         refuse_open(evaluator, result.q, float("inf"))

@@ -8,12 +8,16 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.analysis.axes import world_axes
 from robocompiler.analysis.evaluator import ClosureEvaluator
-from robocompiler.errors import AssemblyError, RankError
+from robocompiler.errors import AssemblyError, ModelError, Problem, RankError
 from robocompiler.numerics.gap import CLEAR, NOISE, RankDecision
 from robocompiler.numerics.gauss_newton import smallest_gap
+from robocompiler.records.joint_types import JOINT_SHAPES
 
 Array = NDArray[np.float64]
+
+PARALLEL = 1 - 5e-8  # cosine from which two axes count as meant to be parallel: 0.3 mrad
 
 
 def closure_gaps(evaluator: ClosureEvaluator, q: Array) -> dict[str, tuple[float, float]]:
@@ -49,9 +53,11 @@ def refuse_open(evaluator: ClosureEvaluator, q: Array, residual: float) -> NoRet
     )
 
 
-def refuse_unclear_rank(evaluator: ClosureEvaluator, jacobians: Sequence[Array], rank: RankDecision) -> NoReturn:
+def refuse_unclear_rank(
+    evaluator: ClosureEvaluator, q: Array, jacobians: Sequence[Array], rank: RankDecision
+) -> NoReturn:
     """Raise RankError: singular values lie between rounding and mechanics, as rounded axes or points cause."""
-    suspects = _suspects(evaluator, jacobians)
+    suspects = _suspects(evaluator, jacobians, q)
     topology = evaluator.program.topology
     listed = sorted(suspects.items(), key=lambda item: (-item[1], item[0]))
     lines = [f"  {name}: {size:.2e}" for name, size in listed[:12]]
@@ -66,19 +72,69 @@ def refuse_unclear_rank(evaluator: ClosureEvaluator, jacobians: Sequence[Array],
         "robot": topology.mechanism.name,
     }
     raise RankError(
-        f"the rank of the closures is not clear: {len(rank.between)} singular values lie between rounding ({NOISE:g}) "
-        f"and independent rows ({CLEAR:g}); the largest is {rank.between[0]:.2e}.\n"
+        f"the rank of the closures is not clear: {len(rank.between)} singular value(s) lie between rounding "
+        f"({NOISE:g}) and independent rows ({CLEAR:g}); the largest is {rank.between[0]:.2e}.\n"
         "Mostly this means loops that should be redundant (planar loops of 3-D hinges, say) with rounded axes or\n"
         "points; a mechanism close to a singular geometry looks the same.\n"
         f"Taken as redundant, rank is {rank.rank} and {freedoms} freedoms remain; taken as they stand, those rows lock "
-        "freedoms.  Joints that tilt or shift these rows (radians, or lengths over "
-        f"{evaluator.length:.4g} m, per unit of motion):\n" + "\n".join(lines) + more + "\n"
+        "freedoms.  Joints of these loops, and by how much their axes are off (radians):\n"
+        + "\n".join(lines)
+        + more
+        + "\n"
         "Give these joints their exact axes and points.",
         report,
     )
 
 
-def _suspects(evaluator: ClosureEvaluator, jacobians: Sequence[Array]) -> dict[str, float]:
+def refuse_singular_reference(rank: RankDecision) -> NoReturn:
+    """Raise RankError: rows that are independent elsewhere are dependent at the reference pose."""
+    raise RankError(
+        f"the reference is a singular pose: the closures have rank {rank.ranks[0]} there and {rank.rank} beside it (a "
+        "flat parallelogram, a stretched leg); give reference values away from it",
+        {"rank_at_reference": rank.ranks[0], "rank": rank.rank, "singular_values": rank.singular_values},
+    )
+
+
+def refuse_reference_outside_limits(evaluator: ClosureEvaluator, q: Array) -> None:
+    """Raise ModelError for every joint whose assembled reference value violates the joint's own limits."""
+    topology = evaluator.program.topology
+    problems = []
+    for slot in topology.slots:
+        joint = topology.joint(slot.joint)
+        if JOINT_SHAPES[joint.type].nq != slot.nv:
+            continue
+        for k, limits in enumerate(joint.limits):
+            value = float(q[slot.q0 + k])
+            if limits.position and not limits.position[0] - 1e-9 <= value <= limits.position[1] + 1e-9:
+                lower, upper = limits.position
+                message = f"the assembled reference value {value:.6g} is outside [{lower:.6g}, {upper:.6g}]"
+                source = joint.source
+                problems.append(Problem(message, f"joints.{joint.name}.limits", source.file, source.line))
+    if problems:
+        raise ModelError(problems)
+
+
+def _suspects(evaluator: ClosureEvaluator, jacobians: Sequence[Array], q: Array) -> dict[str, float]:
+    """Joints whose axes are slightly off the common direction of their loop, by how much (rad).
+
+    Every loop's hinge and slide axes, the cut joint's too, are posed in the world; those nearly parallel to each other
+    are compared with their median direction.  Where all axes are exactly parallel (a point is off, say), the joints
+    that contribute most to the nearly vanishing combinations of rows are named instead.
+    """
+    axes = world_axes(evaluator.program, q)
+    found: dict[str, float] = {}
+    for chord in evaluator.program.topology.chords:
+        members = [name for name in (*chord.branch_a, *chord.branch_b, chord.joint) if name in axes]
+        for name in members:
+            group = [axes[m] * np.sign(axes[m] @ axes[name]) for m in members if abs(axes[m] @ axes[name]) > PARALLEL]
+            median = np.median(group, axis=0)
+            off = float(np.linalg.norm(np.cross(axes[name], median / np.linalg.norm(median))))
+            if len(group) > 2 and off > NOISE:
+                found[name] = max(found.get(name, 0.0), off)
+    return found or _contributions(evaluator, jacobians)
+
+
+def _contributions(evaluator: ClosureEvaluator, jacobians: Sequence[Array]) -> dict[str, float]:
     """How much each joint contributes to the nearly vanishing combinations of rows: max over them of |sigma v_j|."""
     names = evaluator.program.topology.v_names
     result: dict[str, float] = {}

@@ -35,7 +35,7 @@ def length_scale(topology: Topology) -> float:
     spans = [float(np.linalg.norm(p - r)) for points in origins.values() for p, r in combinations(points, 2)]
     lengths = [abs(value) for name, value in mechanism.reference.coordinates if _is_length(topology, name)]
     largest = max([*spans, *lengths], default=0.0)
-    return 2.0 ** round(math.log2(largest)) if largest > 1e-9 else 1.0
+    return 2.0 ** round(math.log2(largest)) if largest > 0 else 1.0
 
 
 def _is_length(topology: Topology, coordinate: str) -> bool:

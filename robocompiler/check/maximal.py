@@ -12,7 +12,7 @@ from robocompiler.check.states import Sample
 from robocompiler.errors import AssemblyError
 from robocompiler.oracle.efforts import port_displacement
 from robocompiler.oracle.maximal import Efforts, MaximalModel
-from robocompiler.oracle.states import Pose, State
+from robocompiler.oracle.states import Pose, State, Table
 from robocompiler.oracle.tasks import motion_at, port_map, task_acceleration, task_jacobian
 from robocompiler.runtime.robot import Robot
 
@@ -64,7 +64,7 @@ class MaximalCheck:
         self._other_chart(sample, state, ledger)
         return state
 
-    def _compare(self, ledger: Ledger, quantity: str, found: Array, wanted: Array, names: tuple[str, ...]) -> None:
+    def _compare(self, ledger: Ledger, quantity: str, found: Array, wanted: Table, names: tuple[str, ...]) -> None:
         ledger.compare(
             quantity, found, np.asarray(wanted, dtype=float), names,
             reference=self.reference, tolerance=self.tolerances.relative, floor=self.tolerances.floor,
@@ -146,10 +146,8 @@ class MaximalCheck:
             reference = self.model.accelerations(state, self._efforts(sample, wrench=given)).udot
             self._compare(ledger, prefix + label, found, reference, names)
         if robot.chart_name == "port":
-            kinetic = robot.energy(q, u)[0]
-            self._compare(
-                ledger, "kinetic energy", np.array([kinetic]), np.array([float(self.model.energies(state)[0])]), ("",)
-            )
+            energies = np.array([float(energy) for energy in self.model.energies(state)])
+            self._compare(ledger, "energies", np.array(robot.energy(q, u)), energies, ("kinetic", "potential"))
 
     def _other_chart(self, sample: Sample, state: State, ledger: Ledger) -> None:
         robot = self.robot.chart("inner")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from robocompiler.check.ledger import Finding, Ledger
 from robocompiler.check.maximal import MaximalCheck, Tolerances
 from robocompiler.check.pinocchio import PinocchioCheck
@@ -47,12 +45,14 @@ def check_robot(
     states: int = 10,
     seed: int = 0,
     precise: bool = False,
+    real: str = "double",
     progress: Callable[[int], None] | None = None,
 ) -> CheckReport:
     """Compare a compiled robot with its records' oracles at random states.
 
     Args:
         precise: take the maximal-coordinate reference in 50 digits instead of double.
+        real: precision of the library, 'double' or 'float', which decides the tolerances.
         progress: called with the number of states done.
 
     Raises:
@@ -63,7 +63,7 @@ def check_robot(
     kind = PreciseModel if precise else MaximalModel
     model: MaximalModel = kind(mechanism, _parameters(robot, mechanism))
     _same_names(robot, mechanism, model)
-    tolerances = Tolerances.of(robot.mass_matrix(robot.reference).dtype == np.float64)
+    tolerances = Tolerances.of(real == "double")
     maximal = MaximalCheck(robot, model, tolerances, "50 digits" if precise else "maximal coordinates")
     pinocchio = PinocchioCheck(robot, mechanism, tolerances.relative, tolerances.floor)
     ledger, skipped = Ledger(), list(pinocchio.skipped)

@@ -40,7 +40,7 @@ class Sample:
 
 
 def length_of(mechanism: Mechanism) -> float:
-    """A length that is typical of a mechanism, m: the record's, else the farthest joint frame from its body's origin."""
+    """A typical length of a mechanism, m: the record's, else the farthest joint frame from its body's origin."""
     if mechanism.length_scale is not None:
         return mechanism.length_scale
     arms = [
@@ -90,7 +90,8 @@ def _direction(E: Array, random: np.random.Generator, size: Array, bound: float)
     """Random independent speeds, scaled so that no velocity exceeds `bound` of its unit."""
     u = random.uniform(-1, 1, E.shape[1])
     fastest = float(np.abs(E @ u / size).max(initial=0.0))
-    return np.asarray(bound * u / fastest) if fastest > 0 else u
+    factor = bound / fastest if fastest > 0 else 1.0
+    return np.asarray(factor * u)
 
 
 def _moved(robot: Robot, random: np.random.Generator, size: Array, q: Array) -> Array:

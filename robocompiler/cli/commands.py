@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +58,27 @@ def robocompile() -> None:
 @click.argument("model")
 @click.option("--output", "-o", default="build", show_default=True, metavar="FOLDER", help="Gets a folder per robot.")
 @_independent()
+@click.option(
+    "--support",
+    "supports",
+    multiple=True,
+    metavar="NAME",
+    help="Compile this support mode as well, or `all` of them; may be repeated.",
+)
 @click.option("--real", type=click.Choice(["double", "float"]), default="double", show_default=True, help="Precision.")
 @click.option("--cc", metavar="COMMAND", help="C compiler, e.g. clang or 'zig cc' [default: CC, or cc, gcc, clang].")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at a time [default: one per core].")
 @click.option("--emit-only", is_flag=True, help="Write the C text and compile nothing.")
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
-def compile_command(model: str, output: str, independent: tuple[str, ...], **options: Any) -> None:
+def compile_command(
+    model: str, output: str, independent: tuple[str, ...], supports: tuple[str, ...], **options: Any
+) -> None:
     """Compile MODEL into FOLDER/<its name>/; only what changed is compiled again."""
     from robocompiler.backend.build import BuildOptions
     from robocompiler.cli.progress import display
-    from robocompiler.cli.report import as_data, build_facts, gather
-    from robocompiler.cli.tables import build_table, modules_table, summary
+    from robocompiler.cli.report import as_data, build_facts, gather, support_facts
+    from robocompiler.cli.tables import build_table, modules_table, summary, supports_table
     from robocompiler.compiler import compile_to_folder
 
     quiet, emit_only, real = options["quiet"], options["emit_only"], options["real"]
@@ -76,15 +86,18 @@ def compile_command(model: str, output: str, independent: tuple[str, ...], **opt
     choices = BuildOptions(real=real, cc=options["cc"], emit_only=emit_only, workers=options["jobs"])
     with display(quiet) as progress:
         front, report = compile_to_folder(
-            source.path, output, independent=independent, options=choices, progress=progress
+            source.path, output, independent=independent, supports=supports, options=choices, progress=progress
         )
     facts = gather(source, front, build_facts(report, real, not emit_only), report.seconds)
+    facts = replace(facts, supports=support_facts(front, report))
     if options["as_json"]:
         write_out(json_text(as_data(facts)))
     elif not quiet:
         parts = [summary(facts), ""]
         if facts.chart("port").modules:
             parts += [modules_table(facts), ""]
+        if facts.supports:
+            parts += [supports_table(facts), ""]
         assert facts.build is not None
         write_out(render(*parts, build_table(facts, facts.build)))
 
@@ -148,6 +161,7 @@ def check_command(model: str, **options: Any) -> int:
     from robocompiler.cli.progress import display
     from robocompiler.compiler import compile_to_folder
     from robocompiler.records.reader import read_mechanism
+    from robocompiler.runtime.manifest import find_manifest, read_manifest
     from robocompiler.runtime.robot import load
 
     quiet, states, folder = options["quiet"], options["states"], options["library"]
@@ -157,7 +171,10 @@ def check_command(model: str, **options: Any) -> int:
         if folder is None:
             folder = compile_to_folder(mechanism, options["output"], progress=progress)[1].folder
         begin = time.monotonic()
-        report = check_robot(load(folder), mechanism, states=states, seed=options["seed"], precise=options["precise"])
+        real = read_manifest(find_manifest(folder))["real"]
+        report = check_robot(
+            load(folder), mechanism, states=states, seed=options["seed"], precise=options["precise"], real=real
+        )
         progress("check", f"{states} random states", time.monotonic() - begin)
     if options["as_json"]:
         write_out(json_text(check_data(report)))

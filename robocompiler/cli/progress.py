@@ -75,6 +75,8 @@ class Lines:
 
     def __call__(self, step: str, item: str, seconds: float) -> None:
         """Show a finished step; the plan of the units is kept until they are compiled."""
+        if step == "print":  # a build begins: the robot itself, or one of its support modes
+            self._reasons, self._reused = {}, 0
         if step == "plan":
             self._planned = True
             name, _, reason = item.partition(": ")
@@ -140,6 +142,8 @@ class Bars(Lines):
         if step == "compile" and self._to_compile:
             self._bars.advance(self._task)
         elif step in _NEXT:
+            if step in ("read", "print"):  # the bar of the units before it had another length
+                self._bars.update(self._task, total=len(_NEXT) - 1)
             done = list(_NEXT.values()).index(step) + 1
             self._bars.update(self._task, description=_NEXT[step], completed=done)
 

@@ -91,6 +91,17 @@ class BuildFacts:
 
 
 @dataclass(frozen=True)
+class SupportFacts:
+    """One support mode that was compiled: its contacts ({frame: kind}), folder, rank and independents by name."""
+
+    name: str
+    contacts: Mapping[str, str]
+    folder: str
+    rank: RankFacts
+    independent: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Facts:
     """Everything that the closing table shows.
 
@@ -113,6 +124,7 @@ class Facts:
     warnings: tuple[str, ...]
     seconds: Mapping[str, float]
     build: BuildFacts | None
+    supports: tuple[SupportFacts, ...] = ()
 
     def chart(self, name: str) -> ChartFacts:
         """The chart called `name`."""
@@ -151,6 +163,21 @@ def build_facts(report: BuildReport, real: str, compiler: bool) -> BuildFacts:
     )
 
 
+def support_facts(front: FrontEnd, report: BuildReport) -> tuple[SupportFacts, ...]:
+    """The support modes that were compiled with a robot."""
+    contacts = {support.name: dict(support.contacts) for support in front.mechanism.supports}
+    return tuple(
+        SupportFacts(
+            name,
+            contacts[name],
+            str(report.supports[name].folder),
+            _rank(own),
+            tuple(own.topology.v_names[index] for index in own.reduction.chart("port").independent),
+        )
+        for name, own in front.supports.items()
+    )
+
+
 def as_data(facts: Facts) -> dict[str, Any]:
     """The JSON report (docs/command-line.md); its keys stay."""
     size = facts.complexity
@@ -186,6 +213,7 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "warnings": list(facts.warnings),
         "seconds": {**facts.seconds, "total": sum(facts.seconds.values())},
         "build": None if facts.build is None else asdict(facts.build),
+        "supports": [asdict(support) for support in facts.supports],
     }
 
 

@@ -145,6 +145,20 @@ def modules_table(facts: Facts) -> Table:
     return table
 
 
+def supports_table(facts: Facts) -> Table:
+    """The support modes that were compiled: contacts, rank, freedoms and independents."""
+    table = _table("support mode", "rank", "freedoms", left=("contacts", "independents"))
+    for support in facts.supports:
+        table.add_row(
+            support.name,
+            str(support.rank.rank),
+            str(support.rank.freedoms),
+            ", ".join(f"{kind} {frame}" for frame, kind in support.contacts.items()),
+            joint_groups(support.independent),
+        )
+    return table
+
+
 def build_table(facts: Facts, build: BuildFacts) -> RenderableType:
     """Units with the reason why each was compiled, files, operations and seconds."""
     rows = Table.grid(padding=(0, 2))

@@ -11,7 +11,7 @@ from robocompiler.records.model import Mechanism
 
 
 def derive_topology(mechanism: Mechanism) -> Topology:
-    """The spanning forest of `mechanism` with its chords, paths and slots (DESIGN section 3).
+    """The spanning forest of `mechanism` with its chords, paths and slots (docs/mathematics.md).
 
     A pure function of the records: permuting them changes nothing but the order of the records kept in
     `Topology.mechanism`, to which one free joint per floating component is appended.

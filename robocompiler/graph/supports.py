@@ -76,7 +76,10 @@ def supported_mechanism(
         ModelError: there is no such mode.
     """
     floating = topology.mechanism
-    (support,) = find_supports(floating, [name]) if name != "all" else _called_all(floating)
+    support = next((mode for mode in floating.supports if mode.name == name), None)
+    if support is None:
+        declared = {mode.name: mode for mode in floating.supports}
+        raise ModelError([Problem(_unknown(name, declared), "supports", floating.source.file)])
     placements = {contact: _placement(floating, contact) for contact, _ in support.contacts}
     touched = {placement.body for placement in placements.values()}
     loose = [component for component in topology.components if component.free_joint]
@@ -96,14 +99,6 @@ def supported_mechanism(
         bases=tuple(_base(component, reference) for component in still),
     )
     return replace(floating, name=f"{floating.name}_{name}", joints=(*kept, *contacts), supports=(), reference=seed)
-
-
-def _called_all(mechanism: Mechanism) -> tuple[Support]:
-    """The mode that is itself called 'all'."""
-    for support in mechanism.supports:
-        if support.name == "all":
-            return (support,)
-    raise ModelError([Problem("no support mode is called 'all'", "supports", mechanism.source.file)])
 
 
 def _placement(mechanism: Mechanism, contact: str) -> Placement:

@@ -1,6 +1,6 @@
 """The structure that the compiler derives from the records: forest, chords, paths and the coordinate layout.
 
-    chords = |J| - |B| + kappa,    T_e = prod_{j in P_e} X_j^{sigma_ej}     (DESIGN section 3)
+    chords = |J| - |B| + kappa,    T_e = prod_{j in P_e} X_j^{sigma_ej}     (docs/mathematics.md)
 
 Nothing here is numeric; a Topology is a function of the records alone and does not depend on their order.
 """

@@ -1,4 +1,4 @@
-"""Acquisition by the artificial defect (DESIGN section 3).
+"""Acquisition by the artificial defect (docs/mathematics.md).
 
     Delta_e^eta = exp((1 - eta) rho_e(q0))^-1 Delta_e,     gamma^eta = gamma - (1 - eta) gamma(q0)
 

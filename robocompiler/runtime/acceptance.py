@@ -27,7 +27,7 @@ class Acceptance:
         self._blocks = {
             m["name"]: (np.ix_(m["rows"], [place[i] for i in m["dependents"]]), m["sign"])
             for m in chart["modules"]
-            if m["dependents"]
+            if m["dependents"] and m["sign"]  # 0: more working rows than unknowns, whose selected ones mark no branch
         }
 
     def residual(self, q: Array) -> float:
@@ -51,6 +51,8 @@ class Acceptance:
 
     def on_branch(self, q: Array, module: str) -> bool:
         """Whether one module's det R_p has its sign of the reference."""
+        if module not in self._blocks:
+            return True
         block, sign = self._blocks[module]
         return bool(np.linalg.slogdet(self.evaluation.jacobian(q)[block])[0] == sign)
 

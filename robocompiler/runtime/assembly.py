@@ -124,7 +124,9 @@ class Assembler:
             if fraction == 1.0:
                 predicted[self._own] = q[self._own]
             found, corrected, _ = self.evaluation.correct(predicted, self._solved, ITERATIONS)
-            if status == 0 and corrected == 0 and self.acceptance.closed(found):
+            # a correction as large as the move means that the tangent told nothing: a singular pose lies between
+            smooth = self._distance(predicted, found) <= 0.25 * self._distance(current, predicted) + 1e-9
+            if status == 0 and corrected == 0 and smooth and self.acceptance.closed(found):
                 current = found
                 if fraction == 1.0:
                     return current

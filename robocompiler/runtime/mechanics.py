@@ -174,8 +174,29 @@ class MechanicalInterface(KinematicInterface):
         if wrenches:
             tau = self._external(q, wrenches)
             tau = tau if self._chart == "port" else self.F_inverse(q).T @ tau
-        udot = self._checked("forward_dynamics_with", q, speeds, efforts, tau, size=self._independent.size)
+        try:
+            udot = self._checked("forward_dynamics_with", q, speeds, efforts, tau, size=self._independent.size)
+        except RankError as error:
+            raise self._singular_inertia(q, error) from None
         return put(self._from_port(q, speeds, udot), out)
+
+    def _singular_inertia(self, q: Array, error: RankError) -> RankError:
+        """`error` with the direction that moves no inertia, where that is why forward dynamics is refused."""
+        M = self.mass_matrix(q)  # raises the plain RankError where the chart itself is singular
+        diagonal = np.diag(M)
+        scale = np.sqrt(np.maximum(diagonal, max(1e-12 * float(diagonal.max()), np.finfo(float).tiny)))
+        values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+        if values[0] > 1e-9:
+            return error
+        direction = vectors[:, 0] / scale
+        direction /= direction[np.argmax(np.abs(direction))]
+        named = {n: float(x) for n, x in zip(self.independent, direction, strict=True) if abs(x) > 1e-6}
+        text = ", ".join(f"{n}: {x:.4g}" for n, x in named.items())
+        return RankError(
+            f"{self.name}: the reduced inertia is not positive definite: moving along ({text}) takes no force; "
+            "give the bodies that move there an inertia",
+            {**error.report, "direction": named},
+        )
 
     def friction(self, q: ArrayLike, u: ArrayLike, *, out: Array | None = None) -> Array:
         """Generalised force (d,) of dry friction at the speeds u: -E^T (level sign v)."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from robocompiler.errors import AssemblyError
 from robocompiler.numerics.gauss_newton import smallest_gap
 from robocompiler.runtime.acceptance import Acceptance
+from robocompiler.runtime.description import Description
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -50,13 +51,24 @@ def refuse_open(acceptance: Acceptance, starts: Sequence[Array], hold: Indices, 
     free = np.flatnonzero(~np.isin(description.active, hold))
     candidates = [smallest_gap(evaluation, evaluation.recover(start), free) for start in starts]
     best = min(candidates, key=lambda q: float(np.linalg.norm(evaluation.rows(q))))
+    if acceptance.closed(best):
+        flipped = acceptance.off_branch(best)
+        if flipped:
+            refuse_branch(acceptance, best, flipped)
+        raise AssemblyError(
+            f"the loops close with {_held(description, hold)} held, but the way there passes a singular pose, "
+            "beyond which the branch is not known; assemble by smaller steps from a configuration nearby",
+            residual=acceptance.residual(best),
+            joint=acceptance.evaluation.description.closures[0]["name"],
+            eta=eta,
+            q=best,
+        )
     gap = acceptance.gaps(best)
     worst = max(gap, key=lambda name: gap[name][0] / description.length + gap[name][1])
     metres, radians = gap[worst]
-    held = ", ".join(description.velocities[i] for i in hold[:6]) + (", ..." if hold.size > 6 else "")
     raise AssemblyError(
-        f"the loops cannot be closed with {held or 'nothing'} held; the smallest gap found is {metres:.6g} m and "
-        f"{radians:.6g} rad, at {worst}",
+        f"the loops cannot be closed with {_held(description, hold)} held; the smallest gap found is {metres:.6g} m "
+        f"and {radians:.6g} rad, at {worst}",
         residual=acceptance.residual(best),
         gap=gap,
         joint=worst,
@@ -64,3 +76,8 @@ def refuse_open(acceptance: Acceptance, starts: Sequence[Array], hold: Indices, 
         limits=description.violated_limits(best),
         q=best,
     )
+
+
+def _held(description: Description, hold: Indices) -> str:
+    names = ", ".join(description.velocities[i] for i in hold[:6]) + (", ..." if hold.size > 6 else "")
+    return names or "nothing"

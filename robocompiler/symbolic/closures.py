@@ -1,6 +1,6 @@
 """The closures of a mechanism as symbolic programs: condensed rows, full augmented residuals, and their Jacobians.
 
-For chord e = (b, c) with forest path P_e (DESIGN section 3):
+For chord e = (b, c) with forest path P_e (docs/mathematics.md):
 
     Delta_e = T_e X_e^-1,   rho_e = log(Delta_e)^vee
     C_e v   = J_l(rho_e)^-1 [ sum_i Ad_{Z_i} Xi_i v_i - Ad_Delta Xi_e v_e ]

@@ -20,6 +20,7 @@ import numpy as np
 from robocompiler.numerics.pivots import PivotOrder, pivot_order
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.elimination import solve
+from robocompiler.symbolic.inertia import Inertia
 from robocompiler.symbolic.links import link_tree
 from robocompiler.symbolic.recursion import kinetic_energy, newton_euler, potential_energy, reduced_mass
 from robocompiler.symbolic.reduction import Reduction
@@ -168,6 +169,11 @@ class Mechanics:
         """Kinetic energy (armature included) and potential energy (zero with every centre of mass at the origin), J."""
         gravity = cs.SX(list(self.topology.mechanism.gravity))
         kinetic, potential = kinetic_energy(self.tree, v), potential_energy(self.tree, gravity)
+        for body in self.topology.mechanism.bodies:
+            seat = self.tree.seats[body.name]
+            if seat.link < 0:  # fixed to the world: a constant, so that the zero is where the docstring says
+                still = Inertia.of(body, self._names).moved(seat.pose)
+                potential -= cs.dot(gravity, still.h)
         for index, armature in self.joint_scalars("armature").items():
             kinetic += armature * v[index] * v[index] / 2
         return kinetic, potential

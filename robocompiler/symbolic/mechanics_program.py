@@ -1,4 +1,4 @@
-"""The mechanical interface as a chain of kernels, each one equation of DESIGN section 3 and printed once.
+"""The mechanical interface as a chain of kernels, each one equation of docs/mathematics.md and printed once.
 
 E~ travels between kernels by its nonzeros e; u, udot and tau_u are those of the port chart, M~ that of the inner chart.
 

@@ -19,8 +19,8 @@ class Module:
 
     closures: indices into the program; rows: selected condensed rows (global indices), as many as dependents;
     dependents, independents: velocity indices (the independents that its selected rows touch); sign: of det R_p at the
-    reference, which marks the assembly branch; smallest_pivot: least singular value of R_p, scaled, over the probes;
-    pivots: the static pivot order of R_p (positions in rows and dependents).
+    reference, which marks the assembly branch (0: it does not, see analysis.modules); smallest_pivot: least singular
+    value of R_p, scaled, over the probes; pivots: the static pivot order of R_p (positions in rows and dependents).
     """
 
     name: str
