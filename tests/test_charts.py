@@ -42,6 +42,8 @@ def test_lifts_of_both_charts_span_the_same_motions(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_charts_partition_the_columns_and_modules_are_square(case: str) -> None:
     r = robot(case)
+    evaluator = r.evaluator
+    jacobians = [evaluator.jacobian(np.array(q)) for q in r.reduction.probes]
     for chart in r.reduction.charts:
         assert sorted((*chart.independent, *chart.dependent)) == list(r.front.closures.active)
         seen: set[int] = set()
@@ -49,7 +51,10 @@ def test_charts_partition_the_columns_and_modules_are_square(case: str) -> None:
             assert len(module.rows) == len(module.dependents)
             assert not seen & set(module.dependents)
             assert not set(module.independents) & set(chart.dependent)
-            assert module.sign in (-1, 1)
+            # 0: more working rows than unknowns, so that the determinant of the selected ones marks no branch
+            rows = [row for closure in module.closures for row in evaluator.closure_rows[closure]]
+            working = sum(any(np.abs(J[row]).max() > 1e-9 for J in jacobians) for row in rows)
+            assert module.sign in (-1, 1) if working <= len(module.dependents) else module.sign == 0
             assert module.smallest_pivot > 0
             seen |= set(module.dependents)
         assert sorted(c for module in chart.modules for c in module.closures) == list(
@@ -64,7 +69,7 @@ def test_signs_are_those_of_the_determinants_at_the_reference(case: str) -> None
     for chart in r.reduction.charts:
         for module in chart.modules:
             R = J[np.ix_(module.rows, module.dependents)]
-            assert not module.dependents or np.sign(np.linalg.det(R)) == module.sign
+            assert not module.dependents or module.sign in (0, np.sign(np.linalg.det(R)))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -91,7 +91,7 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
     sources = {**modules, **kinematics, **dynamics, **identity}
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=_test_tables(program, real, mechanics)),
-        "README.md": render("README.md.j2", r=view, sources=sorted(sources)),
+        "README.md": render("README.md.j2", r=view, sources=sorted(sources), mechanics=bool(mechanics)),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
     }
