@@ -1,6 +1,6 @@
 """All measurements, written to docs/performance.md (and build/performance.json): what `make bench` runs.
 
-python -m benchmarks.run [--robots stewart,panda] [--output docs/performance.md]
+python -m benchmarks.run [--robots stewart,panda] [--no-flags] [--output docs/performance.md]
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ is the gain of language and locality together; that to the Python interface leav
 """
 
 
-def run(robots: Sequence[str], output: Path, data: Path) -> None:
+def run(robots: Sequence[str], output: Path, data: Path, with_flags: bool = True) -> None:
     """Measure and write both files."""
     build = ROOT / "build"
 
@@ -56,7 +56,7 @@ def run(robots: Sequence[str], output: Path, data: Path) -> None:
         measured.append(closures.measure(name, build / "benchmark"))
     flags: dict[str, list[variants.Variant]] = {}
     for name in variants.ROBOTS:
-        if name in robots:
+        if name in robots and with_flags:
             tell(f"compiler flags: {name}")
             flags[name] = variants.measure(name, build / "benchmark")
     where = machine.describe(find_toolchain())
@@ -68,7 +68,9 @@ def run(robots: Sequence[str], output: Path, data: Path) -> None:
         "\n",
         _CLOSURES.format(count=COUNT, opening=OPENING),
         closures.markdown(measured),
-        "\n## Compiler flags\n\nThe same generated text under other flags (the standard ones come first).\n",
+        "\n## Compiler flags\n\nThe same generated text under other flags (the standard ones come first).\n"
+        if flags
+        else "",
         *(f"\n{variants.markdown(name, found)}" for name, found in flags.items()),
     ]
     record = {
@@ -89,12 +91,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--robots", default=",".join(ROBOTS), help="comma-separated names (default: all five)")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "performance.md")
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "performance.json")
+    parser.add_argument("--no-flags", action="store_true", help="leave out the comparison of compiler flags")
     options = parser.parse_args(arguments)
     robots = options.robots.split(",")
     unknown = sorted(set(robots) - set(ROBOTS))
     if unknown:
         parser.error(f"no such robot: {', '.join(unknown)}; there are {', '.join(ROBOTS)}")
-    run(robots, options.output, options.json)
+    run(robots, options.output, options.json, not options.no_flags)
 
 
 if __name__ == "__main__":
