@@ -46,7 +46,7 @@ class Body:
     mass: Scalar = 0.0
     com: ScalarVector3 = ORIGIN
     inertia: tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    source: Source = field(default=Source(), compare=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Joint:
     armature: tuple[Scalar, ...] = ()
     damping: tuple[Scalar, ...] = ()
     friction: tuple[Scalar, ...] = ()
-    source: Source = field(default=Source(), compare=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Coupling:
     name: str
     expression: Expression
     coordinates: tuple[str, ...]
-    source: Source = field(default=Source(), compare=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Port:
     name: str
     measure: CoordinateSum | Distance
     limits: Limits = Limits()
-    source: Source = field(default=Source(), compare=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class NamedFrame:
 
     name: str
     placement: Placement
-    source: Source = field(default=Source(), compare=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Support:
 
     name: str
     contacts: tuple[tuple[str, str], ...]
-    source: Source = field(default=Source(), compare=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Parameter:
 
     name: str
     default: float
-    source: Source = field(default=Source(), compare=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ class Mechanism:
     parameters: tuple[Parameter, ...] = ()
     reference: Reference = Reference()
     length_scale: float | None = None
-    warnings: tuple[str, ...] = field(default=(), compare=False)
-    source: Source = field(default=Source(), compare=False)
+    warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    source: Source = field(default=Source(), compare=False, repr=False)
 
     def body(self, name: str) -> Body:
         """The body called `name`."""
