@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -29,7 +30,7 @@ _LARGEST_STEP = 0.3  # rad or m, of any body in one Newton step
 Linearisation = tuple[list[Row], list[tuple[str, int]], dict[str, Row]]
 
 
-class Assembly:
+class Assembly(ABC):
     """The part of the oracle that finds and linearises poses."""
 
     def __init__(
@@ -43,8 +44,9 @@ class Assembly:
         self.velocity_names = tuple(name for joint in self.scene.joints for name in joint.velocities)
         self.coordinate_names = tuple(name for joint in self.scene.joints for name in joint.coordinates)
 
+    @abstractmethod
     def _space(self, rows: Sequence[Row]) -> Space:
-        raise NotImplementedError  # the number type decides
+        """The solver of these rows; the number type decides which."""
 
     def _contacts(self, support: str) -> tuple[tuple[str, str], ...]:
         if not support:
