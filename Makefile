@@ -3,6 +3,7 @@
 # make golden     write generated/fourbar again after a wanted change of the emitted text
 # make pictures   draw docs/*.svg again
 # make bench      run the benchmarks
+# make nightly    compile 2000 random mechanisms and compare them with the oracles: hours (RANDOM=, SEED= choose others)
 # make clean      remove what make built (make distclean: the virtual environment too)
 #
 # Needs python3 (3.11 or newer, with its venv module) and a C compiler.  PYTHON=... chooses another interpreter.
@@ -16,9 +17,11 @@ INSTALLED := $(VENV)/.installed
 TESTABLE := $(VENV)/.testable
 MODEL ?= models/kangaroo.yaml
 PYTEST_ARGS ?=
+RANDOM ?= 2000
+SEED ?= 0
 
 .DELETE_ON_ERROR:
-.PHONY: all install test lint golden pictures bench clean distclean
+.PHONY: all install test lint golden pictures bench nightly clean distclean
 
 all: $(INSTALLED)
 	$(BIN)/robocompile $(MODEL) -o build/
@@ -67,6 +70,10 @@ pictures: $(INSTALLED)
 
 bench: $(TESTABLE)
 	$(BIN)/python -m benchmarks.run
+
+# Mechanisms that fail are kept in build/nightly; the numbers need the packages of the verify extra.
+nightly: $(TESTABLE)
+	$(BIN)/robocompile check --random $(RANDOM) --seed $(SEED) --save build/nightly
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,7 @@
-"""The random states of the accuracy comparison: on the manifold, with speeds, efforts and wrenches by robot."""
+"""The random states of the accuracy comparison: on the manifold, with speeds, efforts and wrenches by robot.
+
+A robot with support modes is measured in all of them, floating first, with equally many states each.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,33 @@ RANGES = {
 }
 
 
+MODES = {"kangaroo": ("left", "right", "double")}
+FLOATING = "floating"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A robot, floating or fixed as its file has it, or held in a support mode."""
+
+    robot: str
+    mode: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name of its errors' file."""
+        return f"{self.robot}_{self.mode}" if self.mode else self.robot
+
+    @property
+    def ranges(self) -> Ranges:
+        """Bounds of its draws."""
+        return RANGES[self.robot]
+
+
+def cases(robot: str) -> tuple[Case, ...]:
+    """A robot in all its modes."""
+    return (Case(robot), *(Case(robot, mode) for mode in MODES.get(robot, ())))
+
+
 @dataclass(frozen=True)
 class Draw:
     """A configuration (nq,), independent speeds (d,), port efforts (nf,) and a wrench (6,)."""
@@ -47,9 +77,8 @@ class Draw:
     wrench: Array
 
 
-def draws(robot: rc.Robot, mechanism: Mechanism, count: int, seed: int) -> list[Draw]:
-    """`count` draws of a robot that RANGES knows."""
-    ranges = RANGES[robot.name]
+def draws(robot: rc.Robot, mechanism: Mechanism, ranges: Ranges, count: int, seed: int) -> list[Draw]:
+    """`count` draws of a compiled robot; `mechanism` are its records, those of the support mode where it is held."""
     random = np.random.default_rng([seed, 5])
     made = []
     for sample in draw(robot, mechanism, count, seed):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import robocompiler as rc
-from benchmarks.accuracy_draws import RANGES, Draw
+from benchmarks.accuracy_draws import Draw
 from benchmarks.accuracy_tree import Tree
 from robocompiler.oracle.efforts import applied_forces
 from robocompiler.oracle.maximal import Efforts
@@ -25,10 +25,14 @@ Rates = Mapping[str, float]
 
 
 class Comparison:
-    """All solvers for one robot."""
+    """All solvers for one robot, built from the same records; wrenches act at `frame`.
 
-    def __init__(self, robot: rc.Robot, mechanism: Mechanism) -> None:
-        self.robot, self.model = robot, PreciseModel(mechanism)
+    A held robot's records have its contacts as joints to the world, which the peers take into their trees: a weld is
+    then exact for them.
+    """
+
+    def __init__(self, robot: rc.Robot, mechanism: Mechanism, frame: str) -> None:
+        self.robot, self.model, self.frame = robot, PreciseModel(mechanism), frame
         self.pinocchio, self.mujoco = PinocchioModel(mechanism), MujocoModel(mechanism)
         # MuJoCo's adapter leaves out the damping of closures, which reaches it as efforts here; closures with armature,
         # which it leaves out as well, are what makes Pinocchio not closable
@@ -46,19 +50,19 @@ class Comparison:
         pose = self.model.project(near, robot.independent)
         u = dict(zip(robot.independent, draw.u.tolist(), strict=True))
         ports = {port.name: value for port, value in zip(robot.ports, draw.f.tolist(), strict=True)}
-        wrenches = {RANGES[robot.name].frame: draw.wrench.tolist()}
+        wrenches = {self.frame: draw.wrench.tolist()}
         return self.model.state(pose, u, robot.independent), Efforts(ports=ports, wrenches=wrenches)
 
     def at(self, draw: Draw) -> dict[str, tuple[float, float, float]]:
         """(delta_a, delta_f, r_c) by solver.  Every solver gets the double rounding of the same exact state."""
         state, efforts = self.reference(draw)
         reference = self.model.accelerations(state, efforts)
-        reduced = self.model.reduced(state)
-        M, h = reduced.M.astype(float), reduced.h.astype(float)
+        M, h = reference.reduced.M.astype(float), reference.reduced.h.astype(float)
         a_ref = reference.udot
         size = np.linalg.norm(a_ref.astype(float))
         force_size = np.linalg.norm(M @ a_ref.astype(float) + h)
         tree = Tree(self.model, state, self.chords)
+        exact = [reference.joints[name] for name in tree.velocities]
         errors = {}
         for name, rates in self._answers(draw, state, efforts, tree).items():
             with self.model.arithmetic.context():
@@ -69,7 +73,7 @@ class Comparison:
             errors[name] = (
                 float(np.linalg.norm(error) / max(1.0, size)),
                 float(np.linalg.norm(M @ error) / max(1.0, force_size)),
-                tree.residual([rates[name] for name in tree.velocities]),
+                tree.residual([rates[name] for name in tree.velocities], exact, reference.vector),
             )
         return errors
 
@@ -102,7 +106,7 @@ class Comparison:
     def _ours(self, draw: Draw, values: Rates) -> Rates:
         robot = self.robot
         q = np.array([values[name] for name in robot.coordinates])
-        udot = robot.forward_dynamics(q, draw.u, draw.f, {RANGES[robot.name].frame: draw.wrench})
+        udot = robot.forward_dynamics(q, draw.u, draw.f, {self.frame: draw.wrench})
         rates: dict[str, Any] = dict(zip(robot.velocities, robot.acceleration(q, draw.u, udot).tolist(), strict=True))
         return rates
 

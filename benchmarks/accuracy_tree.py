@@ -38,19 +38,6 @@ class Tree:
                 T[k, column] = float(entry)
         self.inverse = np.linalg.inv(T)  # square, as a tree's freedoms and constraints count all bodies
 
-    def bodies(self, rates: Sequence[float]) -> list[Any]:
-        """Accelerations of all bodies from those of the tree joints, in many digits."""
-        number = self.model.arithmetic.number
-        with self.model.arithmetic.context():
-            wanted = [-row.bias for row in self.rows]
-            for k, rate in enumerate(rates):
-                wanted[self.own + k] += number(float(rate))
-            a = [number(0.0)] * self.model.columns
-            for _ in range(ROUNDS):
-                left = np.array([float(w - row(a)) for w, row in zip(wanted, self.rows, strict=True)])
-                a = [x + number(float(step)) for x, step in zip(a, self.inverse @ left, strict=True)]
-            return a
-
     def efforts(self, force: Sequence[Any]) -> dict[str, float]:
         """Forces on the tree's velocities that do the work of forces on all bodies, rounded to double once."""
         number = self.model.arithmetic.number
@@ -65,8 +52,15 @@ class Tree:
                 y = [x + number(float(s)) for x, s in zip(y, step, strict=True)]
             return dict(zip(self.velocities, map(float, y[self.own :]), strict=True))
 
-    def residual(self, rates: Sequence[float]) -> float:
-        """r_c: the largest |A a + Adot V| over the closing rows at accelerations of the tree joints."""
+    def residual(self, rates: Sequence[float], exact: Sequence[Any], bodies: Sequence[Any]) -> float:
+        """r_c: the largest |A a + Adot V| over the closing rows at accelerations of the tree joints.
+
+        `exact` and `bodies` are accelerations of the tree joints and of all bodies that belong together, in many
+        digits: the rates' small difference from `exact` moves the bodies linearly, for which double is enough.
+        """
+        number = self.model.arithmetic.number
         with self.model.arithmetic.context():
-            a = self.bodies(rates)
-            return max((abs(float(row(a) + row.bias)) for row in self.closing), default=0.0)
+            wanted = np.zeros(len(self.rows))
+            wanted[self.own :] = [float(number(float(x)) - y) for x, y in zip(rates, exact, strict=True)]
+            apart = (self.inverse @ wanted).tolist()
+            return max((abs(float(row(bodies) + row.bias + row(apart))) for row in self.closing), default=0.0)

@@ -58,16 +58,25 @@ def compile(
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
-        options: fields of `backend.build.BuildOptions`: real ('double' or 'float'), cc, workers.
+        options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch.
 
     Raises:
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.
         CompileError: the C compiler or the output folder fails.
     """
-    from robocompiler.backend.build import BuildOptions
-    from robocompiler.compiler import compile_to_folder
+    from robocompiler.backend.options import BuildOptions
+    from robocompiler.backend.repeat import repeat_key, standing_build
+    from robocompiler.records.model import Mechanism
+    from robocompiler.records.reader import read_mechanism
 
-    _, report = compile_to_folder(
-        model, output, independent=independent, supports=supports, options=BuildOptions(**options)
-    )
+    choices = BuildOptions(**options)
+    mechanism = model if isinstance(model, Mechanism) else read_mechanism(model)
+    key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
+    report = standing_build(mechanism, Path(output), key) if key else None
+    if report is None:
+        from robocompiler.compiler import compile_to_folder
+
+        _, report = compile_to_folder(
+            mechanism, output, independent=independent, supports=supports, options=choices, key=key
+        )
     return load(report.folder)

@@ -6,15 +6,17 @@ read -> Mechanism -> Topology -> ClosureProgram -> Reduction -> RobotProgram -> 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from robocompiler.analysis.reduce import reduce_closures
 from robocompiler.analysis.standing import standing_mechanism
-from robocompiler.backend.build import BuildOptions, BuildReport, Progress, build_robot
+from robocompiler.backend.build import build_robot
 from robocompiler.backend.identifiers import c_identifier
+from robocompiler.backend.options import BuildOptions, BuildReport, Progress
+from robocompiler.backend.repeat import record_build
 from robocompiler.errors import AssemblyError, RankError
 from robocompiler.graph.build import derive_topology
 from robocompiler.graph.supports import find_supports
@@ -46,9 +48,16 @@ class FrontEnd:
 
 
 def run_front_end(
-    model: str | Path | Mechanism, *, independent: Sequence[str] = (), progress: Progress | None = None
+    model: str | Path | Mechanism,
+    *,
+    independent: Sequence[str] = (),
+    cut_first: Collection[str] = (),
+    progress: Progress | None = None,
 ) -> FrontEnd:
-    """Run every pass up to the robot program.  Raises ModelError, AssemblyError or RankError."""
+    """Run every pass up to the robot program (`cut_first`: see `derive_topology`).
+
+    Raises ModelError, AssemblyError or RankError.
+    """
     seconds: dict[str, float] = {}
 
     def step(name: str, run: Callable[[], T], describe: Callable[[T], str]) -> T:
@@ -64,7 +73,9 @@ def run_front_end(
 
     mechanism = step("read", read, lambda m: f"{len(m.bodies)} bodies, {len(m.joints)} joints")
     topology = step(
-        "graph", lambda: derive_topology(mechanism), lambda t: f"{len(t.edges)} tree joints, {len(t.chords)} chords"
+        "graph",
+        lambda: derive_topology(mechanism, cut_first),
+        lambda t: f"{len(t.edges)} tree joints, {len(t.chords)} chords",
     )
     closures = step("closures", lambda: build_closures(topology), lambda c: f"{len(c.closures)} closures")
     reduction = step(
@@ -100,12 +111,14 @@ def compile_to_folder(
     supports: str | Sequence[str] = (),
     options: BuildOptions = DEFAULT_OPTIONS,
     progress: Progress | None = None,
+    key: str = "",
 ) -> tuple[FrontEnd, BuildReport]:
     """Compile `model` into `output`/<name>/ and return what was decided and done.
 
     Args:
         supports: support modes to compile as well, by name, or "all".  Each becomes a robot of its own in
             `output`/<name>/supports/<mode>/.  They are built first and the robot's manifest, written last, lists them.
+        key: `repeat.repeat_key` of this compile, under which it is remembered; empty: it is not.
     """
     front = run_front_end(model, independent=independent, progress=progress)
     names = (supports,) if isinstance(supports, str) else tuple(supports)
@@ -121,4 +134,6 @@ def compile_to_folder(
         fronts[mode.name] = own
         builds[mode.name] = build_robot(own.program, place.parent, options, progress, folder=place)
     report = build_robot(front.program, Path(output), options, progress, supports=builds)
+    if key:
+        record_build(report, key)
     return replace(front, supports=fronts), report

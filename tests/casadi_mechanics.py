@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from casadi_robot import CasadiRobot
@@ -21,7 +21,9 @@ class CasadiMechanics:
 
     def __init__(self, front: FrontEnd) -> None:
         self.robot = CasadiRobot(front)
-        self.program = build_mechanics(front.closures, front.reduction, front.program.kinematics)
+        self.program = front.program.mechanics or build_mechanics(
+            front.closures, front.reduction, front.program.kinematics
+        )
         topology = front.topology
         independent = front.reduction.chart("port").independent
         self.independent = tuple(topology.v_names[i] for i in independent)
@@ -29,9 +31,9 @@ class CasadiMechanics:
         self.ports = tuple(port.name for port in topology.mechanism.ports)
 
     @staticmethod
-    def of(mechanism: Mechanism, independent: Sequence[str] = ()) -> CasadiMechanics:
+    def of(mechanism: Mechanism, independent: Sequence[str] = (), cut_first: Collection[str] = ()) -> CasadiMechanics:
         """Run the front end."""
-        return CasadiMechanics(run_front_end(mechanism, independent=independent))
+        return CasadiMechanics(run_front_end(mechanism, independent=independent, cut_first=cut_first))
 
     def _run(self, kernel: Kernel, **given: Array) -> list[Array]:
         """Outputs of a kernel whose inputs are found by name."""
@@ -76,6 +78,14 @@ class CasadiMechanics:
     def energy(self, q: Array, u: Array) -> Array:
         """(kinetic, potential)."""
         return self._run(self.program.energies, q=q, v=self.motion(q, u)[1])[0]
+
+    def frame_accelerations(self, q: Array, u: Array, udot: Array) -> dict[str, Array]:
+        """Classical acceleration (alpha; d/dt of the origin's velocity), world axes, of every body and named frame."""
+        e, v, c = self.motion(q, u)
+        (a,) = self._run(self.program.raising, q=q, e=e, c=c, udot=udot)
+        rows = self._run(self.program.frames, q=q, v=v, a=a)[0].reshape(-1, 6)
+        frames = self.robot.program.kinematics.frames
+        return {frame.name: row for frame, row in zip(frames, rows, strict=True)}
 
     def port_map(self, q: Array) -> Array:
         """L (nf, d)."""

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from robocompiler.backend.build import BuildOptions
+from robocompiler.backend.options import BuildOptions
 from robocompiler.compiler import compile_to_folder
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,6 +17,7 @@ from robocompiler.records.joint_types import JointType, coordinate_names
 from robocompiler.records.model import (
     WORLD,
     BasePose,
+    Body,
     CoordinateSum,
     Coupling,
     Distance,
@@ -142,7 +143,10 @@ def renamed(mechanism: Mechanism, values: Mapping[str, float], seed: int) -> Var
 
 
 def reframed(mechanism: Mechanism, values: Mapping[str, float], seed: int) -> Variant:
-    """Joint frames turned (axes re-expressed) and slid along what commutes with the joint; body frames moved."""
+    """Joint frames turned (axes re-expressed) and slid along what commutes with the joint; body frames moved.
+
+    Centres of mass and inertias follow their bodies' frames.
+    """
     random = np.random.default_rng(seed)
     coupled = {n.partition(":")[0] for c in mechanism.couplings for n in c.coordinates}
     moved = {
@@ -163,7 +167,7 @@ def reframed(mechanism: Mechanism, values: Mapping[str, float], seed: int) -> Va
         slide = np.zeros(3)
         if j.type in (*AXIAL, JointType.PLANAR):
             slide = np.array(j.axis) * random.uniform(-0.2, 0.2)
-        elif j.type in (JointType.FIXED, JointType.FREE):
+        elif j.type is JointType.FIXED or (j.type is JointType.FREE and not _loaded(j)):
             slide = random.uniform(-0.2, 0.2, 3)
         G = along(slide) @ rigid(turn, np.zeros(3))
         A, B = (placement(side(s), {}) for s in (j.a, j.b))
@@ -179,8 +183,16 @@ def reframed(mechanism: Mechanism, values: Mapping[str, float], seed: int) -> Va
             return replace(p, measure=Distance(point(p.measure.a), point(p.measure.b)))
         return p
 
+    def body(b: Body) -> Body:
+        D = inverse(moved[b.name])
+        xx, yy, zz, xy, xz, yz = (float(value) for value in b.inertia)  # type: ignore[arg-type]
+        I = D[:3, :3] @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ D[:3, :3].T  # noqa: E741 - an inertia
+        six = tuple(float(I[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        return replace(b, com=_triple(D[:3, :3] @ np.array(b.com, dtype=float) + D[:3, 3]), inertia=six)
+
     changed = replace(
         mechanism,
+        bodies=tuple(body(b) for b in mechanism.bodies),
         joints=tuple(joint(j) for j in mechanism.joints),
         ports=tuple(port(p) for p in mechanism.ports),
         frames=tuple(NamedFrame(f.name, side(f.placement)) for f in mechanism.frames),
@@ -194,7 +206,9 @@ def reversed_joints(mechanism: Mechanism, values: Mapping[str, float], seed: int
     named = {n.partition(":")[0] for c in mechanism.couplings for n in c.coordinates}
     named |= {n.partition(":")[0] for port in mechanism.ports for n in _ported(port)}
     swapped = {
-        j.name for j in mechanism.joints if (j.type in NEGATED or j.name not in named) and random.random() < 0.67
+        j.name
+        for j in mechanism.joints
+        if (j.type in NEGATED or (j.name not in named and not _loaded(j))) and random.random() < 0.67
     }
     kinds = {j.name: j.type for j in mechanism.joints}
 
@@ -226,6 +240,21 @@ def reversed_joints(mechanism: Mechanism, values: Mapping[str, float], seed: int
     )
     guesses = {name: sign(name) * value for name, value in values.items() if ":" not in name or sign(name) < 0}
     return Variant(changed, {body.name: body.name for body in mechanism.bodies}, guesses=guesses)
+
+
+def together(mechanism: Mechanism, values: Mapping[str, float], seed: int) -> Variant:
+    """All changes at once: joints reversed, frames re-expressed, everything renamed, records permuted."""
+    one = reversed_joints(mechanism, values, seed)
+    two = reframed(one.mechanism, one.guesses, seed)
+    three = renamed(two.mechanism, two.guesses, seed)
+    four = permuted(three.mechanism, three.guesses, seed)
+    return Variant(four.mechanism, three.bodies, two.moved, three.guesses)
+
+
+def _loaded(joint: Joint) -> bool:
+    """Whether planar or free coordinates bear rotors or dampers, so that their axes and points count."""
+    wide = joint.type in (JointType.PLANAR, JointType.FREE)
+    return wide and any(float(x) != 0 for x in (*joint.armature, *joint.damping))  # type: ignore[arg-type]
 
 
 def _negative(limit: Limits) -> Limits:

@@ -13,8 +13,8 @@ import pytest
 from odd_mechanisms import named, tree
 
 import robocompiler as rc
-from robocompiler.backend.build import BuildOptions, BuildReport
 from robocompiler.backend.emit import emit
+from robocompiler.backend.options import BuildOptions, BuildReport
 from robocompiler.compiler import compile_to_folder, run_front_end
 from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import read_mechanism
@@ -69,7 +69,7 @@ def test_an_edited_mass_compiles_what_masses_enter(
     mechanism = read_mechanism(MODELS / "fourbar.yaml")
     crank = dataclasses.replace(mechanism.bodies[0], mass=0.9)
     report = build(dataclasses.replace(mechanism, bodies=(crank, *mechanism.bodies[1:])), folder)
-    assert set(report.compiled) == {"dynamics", "energy_kernel", "identity", "inner_mass_kernel", "tree_forces"}
+    assert set(report.compiled) == {"dynamics", "energy_kernel", "identity", "inner_mass_kernel", "tree_kernel"}
     assert all(report.reasons[name] == "bodies.crank.mass changed" for name in report.compiled)
 
 
@@ -91,7 +91,7 @@ def test_one_edited_leg_compiles_its_own_units_and_says_why(
     modules = {module.name for chart in edited.reduction.charts for module in chart.modules}
     assert changed & modules == {own[0], "module_0"}
     assert {"kinematics", "identity", "motion_kernel"} <= changed
-    assert not changed & {"tree_forces", "friction_kernel", "raise_kernel", "project_kernel", "port_map_kernel"}
+    assert not changed & {"tree_kernel", "friction_kernel", "raise_kernel", "project_kernel", "port_map_kernel"}
     # what compiling would do, without waiting for the compiler: the others keep their objects
     from robocompiler.backend.cache import plan
     from robocompiler.backend.toolchain import find_toolchain

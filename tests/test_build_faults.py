@@ -17,7 +17,7 @@ import pytest
 
 import robocompiler as rc
 from robocompiler.backend import compiler
-from robocompiler.backend.build import BuildOptions
+from robocompiler.backend.options import BuildOptions
 from robocompiler.compiler import compile_to_folder
 
 MODELS = Path(__file__).resolve().parent.parent / "models"

@@ -41,7 +41,7 @@ def test_forward_and_inverse_dynamics_undo_each_other(name: str, compiled: Compi
         np.testing.assert_allclose(M @ udot + h, wanted + pushed, rtol=0, atol=1e-11 * scale)
 
 
-@each(*ROBOTS, "kangaroo")
+@each(*ROBOTS, "delta", "kangaroo")
 def test_the_mass_matrix_is_definite_and_is_what_inverse_dynamics_uses(name: str, compiled: Compiled) -> None:
     robot = compiled(name)
     q, u, _ = random_state(robot, 3)

@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
 PUBLISHED = ROOT / "tests" / "data" / "kangaroo_published.yaml"
 ALL = [*sorted((ROOT / "models").glob("*.yaml")), PUBLISHED]
-TEACHING = ("fourbar", "slider_crank", "five_bar", "delta", "rssr", "parallel_ankle")
+TEACHING = ("fourbar", "slider_crank", "five_bar", "delta", "rssr", "parallel_ankle", "crane")
 DIGESTS = {  # of the published figures, computed from the sources and not from the files here
     "stewart": "02e81ffad2377bca",
     "excavator": "0ea8df8cb8c47eaf",
@@ -246,6 +246,7 @@ def test_inertias_belong_to_real_mass_distributions(path: Path) -> None:
     ("name", "bodies", "joints", "kinds", "ports"),
     [
         ("stewart", 20, 25, {"spherical": 6, "universal": 0}, 6),
+        ("stewart_free", 20, 26, {"spherical": 6, "universal": 0}, 6),
         ("excavator", 25, 34, {"spherical": 0, "universal": 0}, 8),
         ("kangaroo", 78, 101, {"spherical": 16, "universal": 8}, 12),
         ("kangaroo_published", 74, 101, {"spherical": 28, "universal": 0}, 12),
@@ -278,6 +279,7 @@ def test_robot_figures_are_those_of_the_source_to_the_last_bit(name: str) -> Non
     ("name", "chords", "tree_nv", "couplings"),
     [
         ("stewart", 5, 21, 0),
+        ("stewart_free", 6, 24, 0),
         ("excavator", 9, 23, 0),
         ("kangaroo", 24, 82, 0),
         ("kangaroo_published", 28, 78, 0),
@@ -383,7 +385,7 @@ def test_kangaroo_reference_is_a_seed_beside_an_assembled_pose(name: str, worst:
     ("name", "speeds"),
     [
         ("fourbar", 1), ("slider_crank", 1), ("five_bar", 2), ("delta", 9), ("rssr", 2), ("parallel_ankle", 2),
-        ("stewart", 6), ("excavator", 7), ("go2", 18), ("panda", 8),
+        ("crane", 3), ("stewart", 6), ("excavator", 7), ("go2", 18), ("panda", 8),
     ],
 )  # fmt: skip
 def test_mobility_in_maximal_coordinates(name: str, speeds: int) -> None:

@@ -17,6 +17,7 @@ from robocompiler.analysis.selection import select_columns
 from robocompiler.errors import RankError
 from robocompiler.graph.build import derive_topology
 from robocompiler.numerics.gap import CLEAR, NOISE, decide_rank
+from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import read_mechanism
 from robocompiler.symbolic.closures import ClosureProgram, build_closures
@@ -36,6 +37,7 @@ def reduced(name: str) -> tuple[ClosureProgram, Reduction]:
     ("name", "columns", "rank", "chords", "kept"),
     [
         ("stewart", 21, 15, 5, 0),
+        ("stewart_free", 24, 18, 6, 0),
         ("excavator", 23, 16, 9, 0),
         ("panda", 9, 1, 0, 0),
         ("go2", 18, 0, 0, 0),
@@ -53,6 +55,27 @@ def test_ranks_of_the_shipped_models(name: str, columns: int, rank: int, chords:
     assert set(reduction.rank.ranks) == {rank}
     assert rank == 0 or reduction.rank.smallest_kept > 1e-3
     assert reduction.rank.largest_dropped < NOISE / 10
+
+
+def test_the_free_platform_has_eighteen_rows_of_rank_eighteen() -> None:
+    """stewart_free is stewart and a free joint: six balls cut, no redundant row, and the pose as an inner chart."""
+    free, shipped = (read_mechanism(ROOT / "models" / f"{name}.yaml") for name in ("stewart_free", "stewart"))
+    added = [joint for joint in free.joints if joint not in shipped.joints]
+    assert [(joint.name, joint.type) for joint in added] == [("platform_pose", JointType.FREE)]
+    assert (free.bodies, free.ports, free.gravity) == (shipped.bodies, shipped.ports, shipped.gravity)
+    program, reduction = reduced("stewart_free")
+    assert {chord.joint for chord in program.topology.chords} == {f"leg_{k}_ball" for k in range(6)}
+    evaluator = ClosureEvaluator(program)
+    J = evaluator.jacobian(np.array(reduction.reference))
+    values = np.linalg.svd(J, compute_uv=False)
+    assert J.shape == (18, 24)
+    assert values[17] > 0.3 * values[0]  # eighteen rows, eighteen clear singular values: nothing is dropped
+    assert reduction.rank.largest_dropped == 0.0
+    names = program.topology.v_names
+    port, inner = reduction.chart("port"), reduction.chart("inner")
+    assert [names[i] for i in port.independent] == [f"leg_{k}_length" for k in range(6)]
+    assert {names[i].partition(":")[0] for i in inner.independent} == {"platform_pose"}
+    assert [len(module.dependents) for module in inner.modules] == [3] * 6
 
 
 def test_kangaroo() -> None:

@@ -114,6 +114,19 @@ def test_ports(everything):
     )
 
 
+def test_drives(everything):
+    servo, relief = everything.drives
+    assert (servo.port, relief.port) == ("motor", "cylinder")
+    assert [(c.name, c.unit) for c in servo.commands] == [("target", "rad"), ("feedforward", "")]
+    assert [(s.name, s.initial, s.unit) for s in servo.states] == [("lag", -0.5, "rad"), ("slip", 2.0, "")]
+    constants = {name: evaluate(value, everything.defaults) for name, value in servo.constants}
+    assert constants == {"kp": 640.0, "kd": 2.0}
+    at = {**constants, "lag": 0.0, "displacement": 0.001, "velocity": 0.5, "feedforward": 3.0}
+    assert evaluate(servo.effort, at) == -0.64 - 1.0 + 3.0
+    assert evaluate(servo.effort, {**at, "velocity": 50.0}) == -1.0
+    assert evaluate(relief.effort, {"opening": 0.5, "velocity": -2.0}) == 0.0
+
+
 def test_frames_and_supports(everything):
     (tool,) = everything.frames
     assert (tool.name, tool.placement.body, tool.placement.translation) == ("tool", "slider", (0.0, 0.0, 0.1034))

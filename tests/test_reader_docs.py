@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from robocompiler.records import keys
-from robocompiler.records.expressions import FUNCTIONS
+from robocompiler.records.expressions import FUNCTIONS, SHORTHANDS
 from robocompiler.records.joint_types import JointType
 from robocompiler.records.reader import read_mechanism_text
 
@@ -24,7 +24,7 @@ WORDS = {
     *keys.TOP_KEYS, *keys.BODY_KEYS, *keys.PLACEMENT_KEYS, *keys.JOINT_KEYS, *keys.JOINT_LIMIT_KEYS,
     *keys.COUPLING_KEYS,
     *keys.PORT_KEYS, *keys.PORT_LIMIT_KEYS, *keys.CONTACTS, *keys.PARAMETER_KEYS, *keys.REFERENCE_KEYS,
-    *keys.SCALE_KEYS,
+    *keys.SCALE_KEYS, *keys.DRIVE_KEYS, *keys.DRIVE_STATE_KEYS, *SHORTHANDS, "displacement", "velocity", "speed",
     *FUNCTIONS, *(kind.value for kind in JointType),
 }  # fmt: skip
 
@@ -33,3 +33,18 @@ WORDS = {
 def test_the_page_names(word):
     code = " ".join(re.findall(r"```.*?```|`[^`]*`", PAGE, re.DOTALL))
     assert re.search(rf"\b{re.escape(word)}\b", code)
+
+
+def test_the_drives_of_the_page_are_valid():
+    block = next(text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if text.startswith("drives:"))
+    head = (
+        "robocompiler: 1\nname: t\nbodies: {a: {mass: 1}, b: {mass: 1}, c: {mass: 1}}\n"
+        "joints: {elbow: {type: revolute, a: world, b: a, axis: [0, 0, 1]}, "
+        "mast: {type: revolute, a: world, b: b, axis: [0, 0, 1]}, "
+        "finger: {type: prismatic, a: world, b: c, axis: [1, 0, 0]}}\n"
+        "ports: {motor: {joint: elbow}, slew: {joint: mast}, gripper: {joint: finger}, "
+        "cylinder: {distance: [{body: a, xyz: [1, 0, 0]}, {body: world}]}}\n"
+    )
+    mechanism = read_mechanism_text(head + block)
+    assert [drive.name for drive in mechanism.drives] == ["servo", "slew_motor", "elastic", "spring"]
+    assert mechanism.warnings == ()

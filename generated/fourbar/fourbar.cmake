@@ -14,11 +14,12 @@ set(FOURBAR_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_lift_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_module_0.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_motion_kernel.c
-    ${CMAKE_CURRENT_LIST_DIR}/fourbar_port_forces.c
+    ${CMAKE_CURRENT_LIST_DIR}/fourbar_port_forces_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_port_map_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_port_mass_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_ports_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_project_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_raise_kernel.c
-    ${CMAKE_CURRENT_LIST_DIR}/fourbar_tree_forces.c
+    ${CMAKE_CURRENT_LIST_DIR}/fourbar_tree_kernel.c
+    ${CMAKE_CURRENT_LIST_DIR}/fourbar_trigonometry.c
 )

@@ -42,25 +42,27 @@ static int not_finite(const double *values, int n)
 }
 
 /* Inner lift at q; also velocities and their accelerations at u~dot = 0 in `move`. */
-static int lift(const double *q, double *e)
+static int lift(const double *q, const double *t, double *e)
 {
     double pivot[NPIVOT];
-    fourbar_lift_kernel(q, e, pivot);
+    fourbar_lift_kernel(q, t, e, pivot);
     return any_small(pivot, least_pivot, NPIVOT);
 }
 
-static int move(const double *q, const double *u, double *e, double *v, double *c)
+static int move(const double *q, const double *t, const double *u, double *e, double *v, double *c)
 {
     double pivot[NPIVOT];
-    fourbar_motion_kernel(q, u, e, v, c, pivot);
+    fourbar_motion_kernel(q, t, u, e, v, c, pivot);
     return any_small(pivot, least_pivot, NPIVOT);
 }
 
 int fourbar_mass_matrix(const double q[FOURBAR_NQ], double M[FOURBAR_NU * FOURBAR_NU])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE], m[NM];
-    const int status = lift(q, e);
-    fourbar_inner_mass_kernel(q, e, m);
+    const int status = lift(q, t, e);
+    fourbar_inner_mass_kernel(q, t, e, m);
     fourbar_port_mass_kernel(q, e, m, M);
     return status;
 }
@@ -68,10 +70,12 @@ int fourbar_mass_matrix(const double q[FOURBAR_NQ], double M[FOURBAR_NU * FOURBA
 int fourbar_inverse_dynamics(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
     const double udot[FOURBAR_NU], double tau[FOURBAR_NU])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE], v[FOURBAR_NV], c[FOURBAR_NV], a[FOURBAR_NV], forces[FOURBAR_NV];
-    const int status = move(q, u, e, v, c);
+    const int status = move(q, t, u, e, v, c);
     fourbar_raise_kernel(q, e, c, udot, a);
-    fourbar_tree_forces(q, v, a, forces);
+    fourbar_tree_kernel(q, t, v, a, forces);
     fourbar_project_kernel(q, e, forces, tau);
     return status | not_finite(tau, FOURBAR_NU);
 }
@@ -85,10 +89,12 @@ int fourbar_bias(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double 
 int fourbar_forward_dynamics_with(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
     const double f[FOURBAR_NF], const double tau[FOURBAR_NU], double udot[FOURBAR_NU])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE], v[FOURBAR_NV], c[FOURBAR_NV], forces[FOURBAR_NV], m[NM], pivot[NMASSPIVOT];
-    const int status = move(q, u, e, v, c);
-    fourbar_tree_forces(q, v, c, forces);
-    fourbar_inner_mass_kernel(q, e, m);
+    const int status = move(q, t, u, e, v, c);
+    fourbar_tree_kernel(q, t, v, c, forces);
+    fourbar_inner_mass_kernel(q, t, e, m);
     fourbar_finish_kernel(q, e, c, m, forces, f, tau, udot, pivot);
     return status | any_not_positive(pivot, least_mass_pivot, NMASSPIVOT) | not_finite(udot, FOURBAR_NU);
 }
@@ -103,8 +109,10 @@ int fourbar_forward_dynamics(const double q[FOURBAR_NQ], const double u[FOURBAR_
 int fourbar_acceleration(const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
     const double udot[FOURBAR_NU], double a[FOURBAR_NV])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE], v[FOURBAR_NV], c[FOURBAR_NV], cut[1];
-    const int status = move(q, u, e, v, c);
+    const int status = move(q, t, u, e, v, c);
     fourbar_raise_kernel(q, e, c, udot, a);
     fourbar_cut_drift_kernel(q, v, a, cut);
     a[3] = cut[0];
@@ -120,14 +128,16 @@ int fourbar_curvature(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], do
 int fourbar_frame_acceleration(int frame, const double q[FOURBAR_NQ], const double u[FOURBAR_NU],
     const double udot[FOURBAR_NU], double acceleration[6])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE], v[FOURBAR_NV], c[FOURBAR_NV], a[FOURBAR_NV], every[6 * FOURBAR_NFRAMES];
     int status;
     if (frame < 0 || frame >= FOURBAR_NFRAMES) {
         return FOURBAR_BAD_INDEX;
     }
-    status = move(q, u, e, v, c);
+    status = move(q, t, u, e, v, c);
     fourbar_raise_kernel(q, e, c, udot, a);
-    fourbar_frame_accelerations(q, v, a, every);
+    fourbar_frame_accelerations(q, t, v, a, every);
     for (int i = 0; i < 6; ++i) {
         acceleration[i] = every[6 * frame + i];
     }
@@ -141,16 +151,20 @@ void fourbar_port_displacement(const double q[FOURBAR_NQ], double l[FOURBAR_NF])
 
 int fourbar_port_map(const double q[FOURBAR_NQ], double L[FOURBAR_NF * FOURBAR_NU])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE];
-    const int status = lift(q, e);
+    const int status = lift(q, t, e);
     fourbar_port_map_kernel(q, e, L);
     return status;
 }
 
 int fourbar_friction(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double tau[FOURBAR_NU])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE], v[FOURBAR_NV], c[FOURBAR_NV], forces[FOURBAR_NV];
-    const int status = move(q, u, e, v, c);
+    const int status = move(q, t, u, e, v, c);
     fourbar_friction_kernel(q, v, forces);
     fourbar_project_kernel(q, e, forces, tau);
     return status;
@@ -158,8 +172,23 @@ int fourbar_friction(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], dou
 
 int fourbar_energy(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double energy[2])
 {
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
     double e[NE], v[FOURBAR_NV], c[FOURBAR_NV];
-    const int status = move(q, u, e, v, c);
-    fourbar_energy_kernel(q, v, energy);
+    const int status = move(q, t, u, e, v, c);
+    fourbar_energy_kernel(q, t, v, energy);
     return status | not_finite(energy, 2);
+}
+
+void fourbar_tree_forces(const double q[FOURBAR_NQ], const double v[FOURBAR_NV], const double a[FOURBAR_NV],
+    double forces[FOURBAR_NV])
+{
+    double t[2 * 3];
+    fourbar_trigonometry(q, t);
+    fourbar_tree_kernel(q, t, v, a, forces);
+}
+
+void fourbar_port_forces(const double q[FOURBAR_NQ], const double f[FOURBAR_NF], double forces[FOURBAR_NV])
+{
+    fourbar_port_forces_kernel(q, f, forces);
 }

@@ -5,29 +5,28 @@
 
 #include <math.h>
 
-void fourbar_energy_kernel(const double q[FOURBAR_NQ], const double v[FOURBAR_NV], double energy[2])
+void fourbar_energy_kernel(const double q[FOURBAR_NQ], const double t[6],
+                           const double v[FOURBAR_NV], double energy[2])
 {
-    const double a0 = q[0];
-    const double a1 = q[1];
-    const double a2 = q[2];
-    const double a3 = v[0];
-    const double a4 = v[1];
-    const double a5 = v[2];
-    const double a6 = a3 + a4;
-    const double a7 = cos(a1);
-    const double a8 = 0.3 * a3;
-    const double a9 = a7 * a8;
-    const double a10 = sin(a1);
-    const double a11 = a10 * a8;
-    const double a12 = (0.4375 * a6) + ((0.675 * a9) - (0.07500000000000001 * a11));
-    const double a13 = (((1.5 * a11) - (0.07500000000000001 * a6)) * a11) + (((1.5 * a9) + (0.675 * a6)) * a9);
-    const double a14 = (((0.0206 * a3) * a3) / 2.0) + (((a12 * a6) + a13) / 2.0);
-    energy[0] = a14 + (((0.12124000000000003 * a5) * a5) / 2.0);
-    const double a15 = sin(a0);
-    const double a16 = cos(a0);
-    const double a17 = (0.675 * ((a15 * a7) + (a16 * a10))) + (0.07500000000000001 * ((a16 * a7) - (a15 * a10)));
-    const double a18 = ((-9.81) * ((0.096 * a15) + (0.008 * a16))) + ((-9.81) * (a17 + (0.44999999999999996 * a15)));
-    const double a19 = sin(-a2);
-    energy[1] = -(a18 + ((-3.021480000000001) * a19));
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = v[0];
+    const double a6 = v[1];
+    const double a7 = v[2];
+    (void)q;
+    const double a8 = a5 + a6;
+    const double a9 = 0.3 * a5;
+    const double a10 = a4 * a9;
+    const double a11 = a1 * a9;
+    const double a12 = (0.4375 * a8) + ((0.675 * a10) - (0.07500000000000001 * a11));
+    const double a13 = (((1.5 * a11) - (0.07500000000000001 * a8)) * a11) + (((1.5 * a10) + (0.675 * a8)) * a10);
+    const double a14 = (((0.0206 * a5) * a5) / 2.0) + (((a12 * a8) + a13) / 2.0);
+    energy[0] = a14 + (((0.12124000000000003 * a7) * a7) / 2.0);
+    const double a15 = (0.675 * ((a0 * a4) + (a3 * a1))) + (0.07500000000000001 * ((a3 * a4) - (a0 * a1)));
+    const double a16 = ((-9.81) * ((0.096 * a0) + (0.008 * a3))) + ((-9.81) * (a15 + (0.44999999999999996 * a0)));
+    energy[1] = -(a16 + ((-3.021480000000001) * (-a2)));
 }
 

@@ -5,17 +5,21 @@
 
 #include <math.h>
 
-void fourbar_frame_accelerations(const double q[FOURBAR_NQ], const double v[FOURBAR_NV],
-                                 const double a[FOURBAR_NV], double acceleration[24])
+void fourbar_frame_accelerations(const double q[FOURBAR_NQ], const double t[6],
+                                 const double v[FOURBAR_NV], const double a[FOURBAR_NV],
+                                 double acceleration[24])
 {
-    const double a0 = q[0];
-    const double a1 = q[1];
-    const double a2 = v[0];
-    const double a3 = v[1];
-    const double a4 = a[0];
-    const double a5 = a[1];
-    const double a6 = a[2];
-    acceleration[13] = a6;
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[3];
+    const double a3 = t[4];
+    const double a4 = v[0];
+    const double a5 = v[1];
+    const double a6 = a[0];
+    const double a7 = a[1];
+    const double a8 = a[2];
+    (void)q;
+    acceleration[13] = a8;
     acceleration[0] = 0.0;
     acceleration[2] = 0.0;
     acceleration[3] = 0.0;
@@ -32,30 +36,26 @@ void fourbar_frame_accelerations(const double q[FOURBAR_NQ], const double v[FOUR
     acceleration[18] = 0.0;
     acceleration[20] = 0.0;
     acceleration[22] = 0.0;
-    acceleration[1] = -a4;
-    const double a7 = a4 + a5;
-    const double a8 = -a7;
-    acceleration[7] = a8;
-    acceleration[19] = a8;
-    const double a9 = sin(a0);
-    const double a10 = 0.3 * a9;
-    const double a11 = cos(a0);
-    const double a12 = 0.3 * a11;
-    const double a13 = a12 * a3;
-    const double a14 = (a10 * a5) + (a2 * a13);
-    const double a15 = a2 + a3;
-    acceleration[9] = (a14 - (a7 * a10)) - (a15 * ((a15 * a12) - a13));
-    const double a16 = a10 * a3;
-    const double a17 = (a2 * a16) - (a12 * a5);
-    acceleration[11] = (a17 + (a7 * a12)) + (a15 * (a16 - (a15 * a10)));
-    const double a18 = cos(a1);
-    const double a19 = a9 * a18;
-    const double a20 = sin(a1);
-    const double a21 = a11 * a20;
-    const double a22 = (a11 * a18) - (a9 * a20);
-    const double a23 = ((0.5 * (a19 + a21)) + (0.2 * a22)) + a10;
-    const double a24 = ((0.5 * a22) - (0.2 * (a21 + a19))) + a12;
-    acceleration[21] = (a14 - (a7 * a23)) - (a15 * ((a15 * a24) - a13));
-    acceleration[23] = (a17 + (a7 * a24)) + (a15 * (a16 - (a15 * a23)));
+    acceleration[1] = -a6;
+    const double a9 = a6 + a7;
+    const double a10 = -a9;
+    acceleration[7] = a10;
+    acceleration[19] = a10;
+    const double a11 = 0.3 * a0;
+    const double a12 = 0.3 * a2;
+    const double a13 = a12 * a5;
+    const double a14 = (a11 * a7) + (a4 * a13);
+    const double a15 = a4 + a5;
+    acceleration[9] = (a14 - (a9 * a11)) - (a15 * ((a15 * a12) - a13));
+    const double a16 = a11 * a5;
+    const double a17 = (a4 * a16) - (a12 * a7);
+    acceleration[11] = (a17 + (a9 * a12)) + (a15 * (a16 - (a15 * a11)));
+    const double a18 = a0 * a3;
+    const double a19 = a2 * a1;
+    const double a20 = (a2 * a3) - (a0 * a1);
+    const double a21 = ((0.5 * (a18 + a19)) + (0.2 * a20)) + a11;
+    const double a22 = ((0.5 * a20) - (0.2 * (a19 + a18))) + a12;
+    acceleration[21] = (a14 - (a9 * a21)) - (a15 * ((a15 * a22) - a13));
+    acceleration[23] = (a17 + (a9 * a22)) + (a15 * (a16 - (a15 * a21)));
 }
 

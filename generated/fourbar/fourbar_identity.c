@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "bbd2e68ce052dac556e9abcaf17db3d4eaf847a8f79288cc067d556838887b6e";
+    return "c858eea5846306a0877278b38d0075946243354d1efad2a8fa669d9587aed914";
 }

@@ -5,19 +5,20 @@
 
 #include <math.h>
 
-void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double e[3], double m[1])
+void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double t[6], const double e[3],
+                               double m[1])
 {
-    const double a0 = q[1];
-    const double a1 = e[0];
-    const double a2 = e[1];
-    const double a3 = e[2];
-    const double a4 = 0.4375 * a2;
-    const double a5 = cos(a0);
-    const double a6 = sin(a0);
-    const double a7 = 0.3 * ((a5 * (0.675 * a2)) - (a6 * (0.07500000000000001 * a2)));
-    const double a8 = ((a3 * (0.12124000000000003 * a3)) + (a2 * a4)) + (2.0 * (a1 * (a4 + a7)));
-    const double a9 = 0.3 * ((0.675 * a5) - (0.07500000000000001 * a6));
-    const double a10 = a8 + (a1 * ((0.0206 + (((0.4375 + a9) + a9) - (-0.135))) * a1));
-    m[0] = a10;
+    const double a0 = t[1];
+    const double a1 = t[4];
+    const double a2 = e[0];
+    const double a3 = e[1];
+    const double a4 = e[2];
+    (void)q;
+    const double a5 = 0.4375 * a3;
+    const double a6 = 0.3 * ((a1 * (0.675 * a3)) - (a0 * (0.07500000000000001 * a3)));
+    const double a7 = ((a4 * (0.12124000000000003 * a4)) + (a3 * a5)) + (2.0 * (a2 * (a5 + a6)));
+    const double a8 = 0.3 * ((0.675 * a1) - (0.07500000000000001 * a0));
+    const double a9 = a7 + (a2 * ((0.0206 + (((0.4375 + a8) + a8) - (-0.135))) * a2));
+    m[0] = a9;
 }
 

@@ -5,30 +5,30 @@
 
 #include <math.h>
 
-void fourbar_lift_kernel(const double q[FOURBAR_NQ], double e[3], double pivot[3])
+void fourbar_lift_kernel(const double q[FOURBAR_NQ], const double t[6], double e[3],
+                         double pivot[3])
 {
-    const double a0 = q[0];
-    const double a1 = q[1];
-    const double a2 = q[2];
-    const double a3 = cos(a0);
-    const double a4 = cos(a1);
-    const double a5 = sin(a0);
-    const double a6 = sin(a1);
-    const double a7 = (a3 * a4) - (a5 * a6);
-    const double a8 = cos(a2);
-    const double a9 = 0.6 * a8;
-    const double a10 = (a5 * a4) + (a3 * a6);
-    const double a11 = a7 + (0.3 * a3);
-    const double a12 = (a10 + (0.3 * a5)) / a11;
-    const double a13 = sin(-a2);
-    const double a14 = (0.6 * a13) - (a12 * a9);
-    pivot[1] = a14;
-    const double a15 = ((a12 * a7) - a10) / a14;
-    e[2] = a15;
-    const double a16 = -((a7 + (a9 * a15)) / a11);
-    e[0] = a16;
-    pivot[2] = a16;
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = (a3 * a4) - (a0 * a1);
+    const double a7 = 0.6 * a5;
+    const double a8 = (a0 * a4) + (a3 * a1);
+    const double a9 = a6 + (0.3 * a3);
+    const double a10 = 1.0 / a9;
+    const double a11 = (a8 + (0.3 * a0)) * a10;
+    const double a12 = (0.6 * (-a2)) - (a11 * a7);
+    pivot[1] = a12;
+    const double a13 = ((a11 * a6) - a8) / a12;
+    e[2] = a13;
+    const double a14 = -((a6 + (a7 * a13)) * a10);
+    e[0] = a14;
+    pivot[2] = a14;
     e[1] = 1.0;
-    pivot[0] = -a11;
+    pivot[0] = -a9;
 }
 

@@ -10,19 +10,29 @@
 extern "C" {
 #endif
 
+/* Sines of all joint angles, then their cosines. */
+void fourbar_trigonometry(const double q[FOURBAR_NQ], double t[2 * 3]);
+
 /* Inner lift E~ by its nonzeros. */
-void fourbar_lift_kernel(const double q[FOURBAR_NQ], double e[3], double pivot[3]);
+void fourbar_lift_kernel(const double q[FOURBAR_NQ], const double t[6], double e[3],
+                         double pivot[3]);
 
 /* Lift, velocities and their accelerations at u~dot = 0. */
-void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double e[3],
-                           double v[4], double c[4], double pivot[3]);
+void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double t[6],
+                           const double u[FOURBAR_NU], double e[3], double v[4], double c[4],
+                           double pivot[3]);
+
+/* Forces that the tree's motion takes: inertia, gravity, armature, damping. */
+void fourbar_tree_kernel(const double q[FOURBAR_NQ], const double t[6], const double v[FOURBAR_NV],
+                         const double a[FOURBAR_NV], double forces[4]);
 
 /* Tree accelerations E udot + Edot u. */
 void fourbar_raise_kernel(const double q[FOURBAR_NQ], const double e[3], const double c[FOURBAR_NV],
                           const double udot[FOURBAR_NU], double a[4]);
 
 /* M~ = E~^T M_T E~. */
-void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double e[3], double m[1]);
+void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double t[6], const double e[3],
+                               double m[1]);
 
 /* tau_u = E^T tau_T. */
 void fourbar_project_kernel(const double q[FOURBAR_NQ], const double e[3], const double forces[4],
@@ -48,16 +58,22 @@ void fourbar_ports_kernel(const double q[FOURBAR_NQ], double l[1]);
 /* L with ldot = L u. */
 void fourbar_port_map_kernel(const double q[FOURBAR_NQ], const double e[3], double L[1]);
 
+/* Forces L_T^T f of port efforts on the tree's velocities. */
+void fourbar_port_forces_kernel(const double q[FOURBAR_NQ], const double f[FOURBAR_NF],
+                                double forces[4]);
+
 /* Dry friction at its joints. */
 void fourbar_friction_kernel(const double q[FOURBAR_NQ], const double v[FOURBAR_NV],
                              double forces[4]);
 
 /* Kinetic and potential energy. */
-void fourbar_energy_kernel(const double q[FOURBAR_NQ], const double v[FOURBAR_NV], double energy[2]);
+void fourbar_energy_kernel(const double q[FOURBAR_NQ], const double t[6],
+                           const double v[FOURBAR_NV], double energy[2]);
 
 /* Classical acceleration of every frame in world axes: omegadot, then that of the origin. */
-void fourbar_frame_accelerations(const double q[FOURBAR_NQ], const double v[FOURBAR_NV],
-                                 const double a[FOURBAR_NV], double acceleration[24]);
+void fourbar_frame_accelerations(const double q[FOURBAR_NQ], const double t[6],
+                                 const double v[FOURBAR_NV], const double a[FOURBAR_NV],
+                                 double acceleration[24]);
 
 #ifdef __cplusplus
 }

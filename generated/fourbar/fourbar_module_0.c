@@ -73,21 +73,116 @@ static void blocks(const double *J, double *A, double *B)
     }
 }
 
+/* Newton step of module_0: scaled rows r, increments x of its dependents with R_p x = -r. */
+static void module_0_newton(const double q[FOURBAR_NQ], double r[2], double x[2], double pivot[2])
+{
+    const double a0 = q[0];
+    const double a1 = q[1];
+    const double a2 = q[2];
+    const double a3 = cos(a2);
+    const double a4 = 0.6 * a3;
+    const double a5 = cos(a0);
+    const double a6 = cos(a1);
+    const double a7 = sin(a0);
+    const double a8 = sin(a1);
+    const double a9 = (a5 * a6) - (a7 * a8);
+    const double a10 = (a4 + 0.9) - (a9 + (0.3 * a5));
+    r[0] = a10;
+    const double a11 = sin(-a2);
+    const double a12 = 0.6 * a11;
+    const double a13 = (a7 * a6) + (a5 * a8);
+    const double a14 = a12 - (a13 + (0.3 * a7));
+    r[1] = a14;
+    const double a15 = 1.0 / a9;
+    const double a16 = a13 * a15;
+    const double a17 = a12 - (a16 * a4);
+    pivot[1] = a17;
+    const double a18 = (a10 + (a16 * a14)) / a17;
+    x[0] = (a14 + (a4 * a18)) * a15;
+    x[1] = -a18;
+    pivot[0] = -a9;
+}
+
+/* Lift of module_0: its dependents' speeds per unit of its independents. */
+static void module_0_static_lift(const double q[FOURBAR_NQ], double L[2], double pivot[2])
+{
+    const double a0 = q[0];
+    const double a1 = q[1];
+    const double a2 = q[2];
+    const double a3 = cos(a0);
+    const double a4 = cos(a1);
+    const double a5 = sin(a0);
+    const double a6 = sin(a1);
+    const double a7 = (a3 * a4) - (a5 * a6);
+    const double a8 = a7 + (0.3 * a3);
+    const double a9 = cos(a2);
+    const double a10 = 0.6 * a9;
+    const double a11 = (a5 * a4) + (a3 * a6);
+    const double a12 = 1.0 / a7;
+    const double a13 = a11 * a12;
+    const double a14 = sin(-a2);
+    const double a15 = (0.6 * a14) - (a13 * a10);
+    pivot[1] = a15;
+    const double a16 = ((a13 * a8) - (a11 + (0.3 * a5))) / a15;
+    L[1] = a16;
+    L[0] = -((a8 + (a10 * a16)) * a12);
+    pivot[0] = -a7;
+}
+
+/* Pivots below these, a thousandth of the least seen at compile time, go to the dense solver with row exchanges. */
+static const double least_pivot[2] = {
+    0.0009303519811770265, 0.0004181038904956645,
+};
+/* Sign of the determinant of R_p from its pivots, or 0 when one is small. */
+static int sign_of(const double *pivot)
+{
+    int sign = -1;
+    for (int i = 0; i < K; ++i) {
+        if (!(fabs(pivot[i]) >= least_pivot[i])) {
+            return 0;
+        }
+        if (pivot[i] < 0.0) {
+            sign = -sign;
+        }
+    }
+    return sign;
+}
+
+/* The Newton step x at q with row exchanges; the sign of the determinant, or 0 when it vanishes. */
+static int dense_step(const double *q, double *x)
+{
+    double r[K], J[6], A[K * K], B[K * M];
+    int order[K];
+    module_0_system(q, r, J);
+    blocks(J, A, B);
+    const int sign = fourbar_factor(A, K, order);
+    if (sign == 0) {
+        return 0;
+    }
+    for (int i = 0; i < K; ++i) {
+        x[i] = -r[i] / row_unit[i];
+    }
+    fourbar_solve(A, K, order, x, 1);
+    for (int i = 0; i < K; ++i) {
+        x[i] *= column_unit[i];
+    }
+    return sign;
+}
+
 int fourbar_module_0_correct(const double q[FOURBAR_NQ], double tolerance, int max_iterations,
     double q_closed[FOURBAR_NQ], double *residual)
 {
-    double start[FOURBAR_NQ], r[K], J[6], A[K * K], B[K * M];
+    double start[FOURBAR_NQ], r[K], x[K], pivot[K];
     double error = 0.0, previous = 1e30;
-    int order[K], status = FOURBAR_OK;
+    int status = FOURBAR_OK;
     for (int i = 0; i < FOURBAR_NQ; ++i) {
         start[i] = q[i];
         q_closed[i] = q[i];
     }
     for (int iteration = 0;; ++iteration) {
-        module_0_system(q_closed, r, J);
+        module_0_newton(q_closed, r, x, pivot);
         error = 0.0;
         for (int i = 0; i < K; ++i) {
-            r[i] /= row_unit[i];
             if (!(fabs(r[i]) <= 1e30)) {
                 status = FOURBAR_NOT_FINITE;
             }
@@ -96,8 +191,10 @@ int fourbar_module_0_correct(const double q[FOURBAR_NQ], double tolerance, int m
         if (status != FOURBAR_OK || (iteration == 0 && error <= tolerance)) {
             break;
         }
-        blocks(J, A, B);
-        const int sign = fourbar_factor(A, K, order);
+        int sign = sign_of(pivot);
+        if (sign == 0) {
+            sign = dense_step(q_closed, x);
+        }
         if (sign == 0) {
             status = FOURBAR_SMALL_PIVOT;
         } else if (sign != (1)) {
@@ -108,18 +205,16 @@ int fourbar_module_0_correct(const double q[FOURBAR_NQ], double tolerance, int m
         if (status != FOURBAR_OK || error <= tolerance) {
             break;
         }
-        fourbar_solve(A, K, order, r, 1);
         for (int i = 0; i < K; ++i) {
-            if (!(fabs(r[i]) <= 0.5)) {
+            if (!(fabs(x[i]) <= 0.5 * column_unit[i])) {
                 status = FOURBAR_FAR;
             }
-            r[i] *= -column_unit[i];
         }
         if (status != FOURBAR_OK) {
             break;
         }
-        q_closed[1] += r[0];
-        q_closed[2] += r[1];
+        q_closed[1] += x[0];
+        q_closed[2] += x[1];
         previous = error;
     }
     if (status != FOURBAR_OK) {
@@ -135,6 +230,11 @@ int fourbar_module_0_correct(const double q[FOURBAR_NQ], double tolerance, int m
 
 int fourbar_module_0_lift(const double q[FOURBAR_NQ], double L[2 * 1])
 {
+    double pivot[K];
+    module_0_static_lift(q, L, pivot);
+    if (sign_of(pivot) != 0) {
+        return FOURBAR_OK;
+    }
     double r[K], J[6], A[K * K], B[K * M];
     int order[K];
     module_0_system(q, r, J);

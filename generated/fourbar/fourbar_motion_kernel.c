@@ -5,53 +5,54 @@
 
 #include <math.h>
 
-void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double e[3],
-                           double v[4], double c[4], double pivot[3])
+void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double t[6],
+                           const double u[FOURBAR_NU], double e[3], double v[4], double c[4],
+                           double pivot[3])
 {
-    const double a0 = q[0];
-    const double a1 = q[1];
-    const double a2 = q[2];
-    const double a3 = u[0];
-    v[0] = a3;
-    const double a4 = cos(a0);
-    const double a5 = cos(a1);
-    const double a6 = sin(a0);
-    const double a7 = sin(a1);
-    const double a8 = (a4 * a5) - (a6 * a7);
-    const double a9 = cos(a2);
-    const double a10 = 0.6 * a9;
-    const double a11 = (a6 * a5) + (a4 * a7);
-    const double a12 = 0.3 * a6;
-    const double a13 = a11 + a12;
-    const double a14 = 0.3 * a4;
-    const double a15 = a8 + a14;
-    const double a16 = a13 / a15;
-    const double a17 = sin(-a2);
-    const double a18 = 0.6 * a17;
-    const double a19 = a18 - (a16 * a10);
-    pivot[1] = a19;
-    const double a20 = ((a16 * a8) - a11) / a19;
-    e[2] = a20;
-    const double a21 = (a8 + (a10 * a20)) / a15;
-    const double a22 = -a21;
-    e[0] = a22;
-    pivot[2] = a22;
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    const double a6 = u[0];
+    (void)q;
+    v[0] = a6;
+    const double a7 = (a3 * a4) - (a0 * a1);
+    const double a8 = 0.6 * a5;
+    const double a9 = (a0 * a4) + (a3 * a1);
+    const double a10 = 0.3 * a0;
+    const double a11 = a9 + a10;
+    const double a12 = 0.3 * a3;
+    const double a13 = a7 + a12;
+    const double a14 = 1.0 / a13;
+    const double a15 = a11 * a14;
+    const double a16 = 0.6 * (-a2);
+    const double a17 = a16 - (a15 * a8);
+    pivot[1] = a17;
+    const double a18 = 1.0 / a17;
+    const double a19 = ((a15 * a7) - a9) * a18;
+    e[2] = a19;
+    const double a20 = (a7 + (a8 * a19)) * a14;
+    const double a21 = -a20;
+    e[0] = a21;
+    pivot[2] = a21;
     e[1] = 1.0;
-    const double a23 = a3 / a21;
-    v[1] = -a23;
-    const double a24 = a20 * a23;
-    v[2] = -a24;
+    const double a22 = a6 / a20;
+    v[1] = -a22;
+    const double a23 = a19 * a22;
+    v[2] = -a23;
     v[3] = 0.0;
     c[1] = 0.0;
     c[3] = 0.0;
-    const double a25 = a12 * a23;
-    const double a26 = a3 - a23;
-    const double a27 = (a24 * (a24 * a18)) - ((a3 * a25) + (a26 * (a25 + (a26 * a13))));
-    const double a28 = a14 * a23;
-    const double a29 = ((a3 * a28) + (a26 * ((a26 * a15) + a28))) - (a24 * ((a24 * (a10 + 0.9)) - (0.9 * a24)));
-    const double a30 = ((a16 * a27) - a29) / a19;
-    c[2] = a30;
-    c[0] = -((a27 + (a10 * a30)) / a15);
-    pivot[0] = -a15;
+    const double a24 = a10 * a22;
+    const double a25 = a6 - a22;
+    const double a26 = (a23 * (a23 * a16)) - ((a6 * a24) + (a25 * (a24 + (a25 * a11))));
+    const double a27 = a12 * a22;
+    const double a28 = ((a6 * a27) + (a25 * ((a25 * a13) + a27))) - (a23 * ((a23 * (a8 + 0.9)) - (0.9 * a23)));
+    const double a29 = ((a15 * a26) - a28) * a18;
+    c[2] = a29;
+    c[0] = -((a26 + (a8 * a29)) * a14);
+    pivot[0] = -a13;
 }
 

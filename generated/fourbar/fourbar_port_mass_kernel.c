@@ -11,6 +11,7 @@ void fourbar_port_mass_kernel(const double q[FOURBAR_NQ], const double e[3], con
     const double a0 = e[0];
     const double a1 = m[0];
     (void)q;
-    M[0] = (a1 / a0) / a0;
+    const double a2 = 1.0 / a0;
+    M[0] = (a1 * a2) * a2;
 }
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from robocompiler.records.joint_types import JOINT_SHAPES
 from robocompiler.records.model import WORLD
 from robocompiler.symbolic.closures import ClosureProgram
-from robocompiler.symbolic.frames import axis_rotation
 from robocompiler.symbolic.kinematics import tree_kinematics
 
 Array = NDArray[np.float64]
@@ -24,7 +23,7 @@ def world_axes(program: ClosureProgram, q: Array) -> dict[str, Array]:
     values = values if isinstance(values, tuple) else (values,)
     rotations = {frame.name: np.array(R.full()) for frame, R in zip(frames, values, strict=True)} | {WORLD: np.eye(3)}
     return {
-        joint.name: rotations[joint.a.body] @ np.array(joint.a.rotation) @ axis_rotation(joint.axis)[:, 2]
+        joint.name: rotations[joint.a.body] @ np.array(joint.a.rotation) @ np.array(joint.axis)
         for joint in mechanism.joints
         if JOINT_SHAPES[joint.type].has_axis
     }

@@ -57,7 +57,8 @@ def probe(evaluator: ClosureEvaluator, reference: Array, count: int = COUNT) -> 
     every = np.arange(evaluator.active.size)
     found = [reference]
     for _ in range(count if basis.shape[1] else 0):
-        direction = basis @ random.normal(size=basis.shape[1])
+        # projected, since the basis itself turns with every rounding where singular values coincide
+        direction = basis @ (basis.T @ random.normal(size=every.size))
         with np.errstate(divide="ignore"):
             reach = float(np.min(limits / np.maximum(np.abs(direction), 1e-12)))
         for shrink in (1.0, 0.5, 0.25):

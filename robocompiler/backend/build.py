@@ -8,57 +8,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robocompiler.backend.c_operations import Real
 from robocompiler.backend.cache import BuildPlan, commit, plan
 from robocompiler.backend.emit import Emission, emit
 from robocompiler.backend.libraries import Libraries, link_libraries, remove_old
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.manifest import manifest_text
+from robocompiler.backend.options import BuildOptions, BuildReport, Progress
 from robocompiler.backend.toolchain import Toolchain, compile_objects, find_toolchain
 from robocompiler.backend.writer import write_files
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.version import VERSION
-
-Progress = Callable[[str, str, float], None]
-
-
-@dataclass(frozen=True)
-class BuildOptions:
-    """real: 'double' or 'float'; cc: compiler command or None to look for one; emit_only: write text, compile nothing;
-    workers: parallel compilers (None: one per core); optimisation: the -O level."""
-
-    real: Real = "double"
-    cc: str | None = None
-    emit_only: bool = False
-    workers: int | None = None
-
-
-@dataclass(frozen=True)
-class BuildReport:
-    """What a build did: folder, changed files, why each unit was compiled ('unchanged' if not), seconds a step.
-
-    digest: of the program, as its manifest has it; supports: the builds of support modes that the manifest lists.
-    """
-
-    folder: Path
-    prefix: str
-    changed: tuple[str, ...]
-    reasons: dict[str, str]
-    files: tuple[str, ...]
-    seconds: dict[str, float] = field(default_factory=dict)
-    digest: str = ""
-    supports: Mapping[str, BuildReport] = field(default_factory=dict)
-
-    @property
-    def compiled(self) -> tuple[str, ...]:
-        """Units that were compiled in this build."""
-        return tuple(name for name, why in self.reasons.items() if why != "unchanged")
-
 
 NO_SUPPORTS: Mapping[str, BuildReport] = {}
 Modes = Mapping[str, Mapping[str, str]]
@@ -87,9 +51,9 @@ def build_robot(
     """
     tell = progress or _silent
     begin = time.monotonic()
-    emission = emit(program, options.real)
+    emission = emit(program, options.real, batch=options.batch)
     folder = output / emission.prefix if folder is None else folder
-    toolchain = None if options.emit_only else find_toolchain(options.cc)
+    toolchain = None if options.emit_only else find_toolchain(options.cc, extra_flags=options.extra_flags)
     seconds = {"print": time.monotonic() - begin}
     tell("print", f"{len(emission.files)} files", seconds["print"])
     modes = _modes(folder, supports)

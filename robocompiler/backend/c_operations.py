@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import casadi
 
+from robocompiler.backend.options import Real
 from robocompiler.errors import CompileError
-
-Real = Literal["double", "float"]
 
 _INFIX = {casadi.OP_ADD: "+", casadi.OP_SUB: "-", casadi.OP_MUL: "*", casadi.OP_DIV: "/"}
 _COMPARISONS = {casadi.OP_LT: "<", casadi.OP_LE: "<=", casadi.OP_EQ: "==", casadi.OP_NE: "!="}

@@ -32,13 +32,18 @@ _UNIT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 class Unit:
     """A translation unit: its `source` path inside the folder, its `text`, and where the text came from.
 
-    `provenance` maps fields of the user's records ("joints.leg_2_length.axis") to digests of their values.
+    `provenance` maps fields of the user's records ("joints.leg_2_length.axis") to digests of their values.  `headers`
+    are {path: text} of generated headers that this unit includes and the others do not.  `flags` follow those
+    of the toolchain; `machines`: how the target triple must begin for this unit to be compiled at all (empty: any).
     """
 
     name: str
     source: Path
     text: str
     provenance: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class BuildPlan:
     def jobs(self, flags: tuple[str, ...] = ()) -> tuple[CompileJob, ...]:
         """Compile jobs of the units that are not reused; headers are found in the output folder."""
         return tuple(
-            CompileJob(d.unit.name, self.folder / d.unit.source, d.object, (self.folder,), flags)
+            CompileJob(d.unit.name, self.folder / d.unit.source, d.object, (self.folder,), (*d.unit.flags, *flags))
             for d in self.decisions
             if not d.reused
         )
@@ -95,17 +100,18 @@ def plan(
         units: the translation units; names must differ and be plain file names.
         folder: the output folder; the cache is its subfolder `.cache`.
         toolchain: the compiler; its command, version, target and flags all count.
-        headers: {path: text} of every generated header that the units include.
+        headers: {path: text} of every generated header that all units may include.
         generator: version of RoboCompiler, used only to explain why text changed.
 
     Nothing is written.  The caller holds the build lock until `commit`.  CompileError for bad unit names.
     """
     _check_units(units)
+    units = [unit for unit in units if not unit.machines or toolchain.target.startswith(unit.machines)]
     record, warning = read_record(_record_path(folder))
     compiler = compiler_record(toolchain)
-    header_digests = {path: _digest(text.encode()) for path, text in headers.items()}
     decisions = []
     for unit in units:
+        header_digests = _header_digests(unit, headers)
         key = _key(unit, header_digests, compiler)
         target = folder / CACHE_FOLDER / "objects" / f"{unit.name}-{key[:32]}.o"
         known = record.objects.get(target.name)
@@ -126,7 +132,6 @@ def commit(build: BuildPlan, finished: Collection[str] | None = None) -> None:
     """
     number = build.record.build + 1
     compiler = compiler_record(build.toolchain)
-    header_digests = {path: _digest(text.encode()) for path, text in build.headers.items()}
     complete = finished is None
     units = {} if complete else dict(build.record.units)
     objects = dict(build.record.objects)
@@ -137,7 +142,8 @@ def commit(build: BuildPlan, finished: Collection[str] | None = None) -> None:
         if digest is None:
             raise CompileError(f"{decision.unit.name}: the object {decision.object} is missing after the compile")
         unit = decision.unit
-        units[unit.name] = _unit_record(unit, decision.key, header_digests, compiler, build.generator)
+        headers = _header_digests(unit, build.headers)
+        units[unit.name] = _unit_record(unit, decision.key, headers, compiler, build.generator)
         size = decision.object.stat().st_size
         objects[decision.object.name] = ObjectRecord(digest, size, number)
     kept = _keep(objects, number)
@@ -172,6 +178,10 @@ def _check_units(units: Sequence[Unit]) -> None:
             raise CompileError(f"unit {unit.name}: source {unit.source} leaves the output folder")
 
 
+def _header_digests(unit: Unit, common: Mapping[str, str]) -> dict[str, str]:
+    return {path: _digest(text.encode()) for path, text in {**common, **unit.headers}.items()}
+
+
 def _unit_record(
     unit: Unit, key: str, headers: Mapping[str, str], compiler: CompilerRecord, generator: str
 ) -> UnitRecord:
@@ -185,6 +195,7 @@ def _key(unit: Unit, headers: Mapping[str, str], compiler: CompilerRecord) -> st
         "source": unit.source.as_posix(),
         "headers": dict(headers),
         "compiler": compiler.to_json(),
+        **({"flags": unit.flags} if unit.flags else {}),
     }
     return _digest(json.dumps(parts, sort_keys=True).encode())
 

@@ -14,12 +14,19 @@ from typing import Any
 
 import jinja2
 
-from robocompiler.backend.c_operations import Real
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
+from robocompiler.backend.lanes_view import batch_units, lanes_view
 from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
 from robocompiler.backend.numbers import literals
-from robocompiler.backend.provenance import mechanics_provenance, module_provenance, robot_provenance
-from robocompiler.backend.vectors import reference_vectors
+from robocompiler.backend.options import Real
+from robocompiler.backend.provenance import (
+    drives_provenance,
+    mechanics_provenance,
+    module_provenance,
+    robot_provenance,
+)
+from robocompiler.backend.vectors import Vectors, reference_vectors
 from robocompiler.backend.views import RobotView, robot_view
 from robocompiler.errors import CompileError
 from robocompiler.resources import templates_folder
@@ -27,6 +34,7 @@ from robocompiler.symbolic.program import RobotProgram
 
 _SELFTEST_LOOSE: dict[str, str] = {"double": "1e-7", "float": "2e-2f"}
 _TABLES = ("q", "u", "E", "v", "poses", "started", "f", "udot")
+_DRIVE_TABLES = ("z", "c", "f", "efforts", "zdot", "efforts_scale", "zdot_scale")
 _SELFTEST_TOLERANCE: dict[str, str] = {"double": "1e-10", "float": "2e-4f"}
 
 
@@ -35,7 +43,8 @@ class Emission:
     """All generated text of one robot.
 
     prefix: of files and functions; files: everything but the manifest; units: the translation units of the robot's
-    library, of which `module_units` also make a library each; headers: {path: text}; digest: of all of it.
+    library, of which `module_units` also make a library each; headers: {path: text} of those that all units may
+    include; interface: text of the headers that users include; digest: of all of it.
     """
 
     prefix: str
@@ -43,6 +52,7 @@ class Emission:
     units: tuple[Unit, ...]
     module_units: tuple[str, ...]
     headers: Mapping[str, str]
+    interface: str
     digest: str
     view: RobotView
     warnings: tuple[str, ...] = ()
@@ -59,8 +69,8 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def emit(program: RobotProgram, real: Real = "double") -> Emission:
-    """Render every file of a robot.
+def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False) -> Emission:
+    """Render every file of a robot; `batch`: with the functions that take many states at once.
 
     CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
     cannot hold.
@@ -83,28 +93,42 @@ def emit(program: RobotProgram, real: Real = "double") -> Emission:
     if mechanics:
         headers[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
         dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
+        if mechanics.nt:
+            dynamics[f"{prefix}_trigonometry.c"] = render("trigonometry.c.j2", r=view, d=mechanics)
         dynamics[f"{prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
     kinematics = {f"{prefix}_kinematics.c": render("kinematics.c.j2", r=view)}
-    digest = _digest({**headers, **modules, **kinematics, **dynamics})
+    drives = drives_view(program, view, real)
+    driving: dict[str, str] = {}
+    if drives:  # in a header of its own, so that an edit of a drive leaves all other objects
+        for path in (f"{prefix}_drives.h", f"{prefix}_drives.c"):
+            driving[path] = render(f"drives.{path[-1]}.j2", r=view, d=mechanics, s=drives)
+    lanes = _batch(view, mechanics, real) if batch and mechanics else {}
+    digest = _digest({**headers, **modules, **kinematics, **dynamics, **driving, **lanes})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**modules, **kinematics, **dynamics, **identity}
+    sources = {**modules, **kinematics, **dynamics, **identity, **_sources(driving), **_sources(lanes)}
+    vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
+    driven = drive_vectors(program, vectors) if drives else None
+    tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
     others = {
-        "selftest.c": render("selftest.c.j2", r=view, t=_test_tables(program, real, mechanics)),
-        "README.md": render("README.md.j2", r=view, sources=sorted(sources), mechanics=bool(mechanics)),
+        "selftest.c": render("selftest.c.j2", r=view, t=tables, z=driven_tables),
+        "README.md": render("README.md.j2", r=view, sources=sorted(sources), mechanics=bool(mechanics), drives=drives),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
     }
     return Emission(
         prefix=prefix,
-        files={**headers, **sources, **others},
+        files={**headers, **driving, **lanes, **sources, **others},
         units=_units(program, prefix, {**modules, **kinematics})
-        + _whole_units(program, prefix, {**dynamics, **identity}),
+        + _whole_units(program, prefix, {**dynamics, **identity})
+        + _drive_units(program, prefix, driving)
+        + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program)),
         module_units=tuple(block.name for block in program.blocks),
         headers=headers,
+        interface=headers[f"{prefix}.h"] + driving.get(f"{prefix}_drives.h", "") + lanes.get(f"{prefix}_batch.h", ""),
         digest=digest,
         view=view,
-        warnings=_warnings(mechanics),
+        warnings=_warnings(mechanics) + drive_warnings(program, driven),
     )
 
 
@@ -140,8 +164,47 @@ def _whole_units(program: RobotProgram, prefix: str, sources: Mapping[str, str])
     )
 
 
-def _test_tables(program: RobotProgram, real: Real, mechanics: MechanicsView | None) -> dict[str, Any]:
-    vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
+def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
+    """The files of the batch functions."""
+    lanes, prefix, environment = lanes_view(mechanics, view.prefix, real, bool(view.np)), view.prefix, _environment()
+    wanted = {
+        "lanes.h": "lanes.h.j2",
+        "batch.h": "batch.h.j2",
+        "batch.c": "batch.c.j2",
+        "lanes_dynamics.c": "lanes_dynamics.c.j2",
+    }
+    if mechanics.nt:
+        wanted["lanes_trigonometry.c"] = "lanes_trigonometry.c.j2"
+    files = {
+        f"{prefix}_{name}": environment.get_template(template).render(r=view, d=mechanics, b=lanes)
+        for name, template in wanted.items()
+    }
+    template = environment.get_template("lanes_kernel.c.j2")
+    return {**files, **{kernel.file: template.render(r=view, k=kernel) for kernel in lanes.kernels}}
+
+
+def _headers(files: Mapping[str, str]) -> dict[str, str]:
+    return {path: text for path, text in files.items() if path.endswith(".h")}
+
+
+def _sources(files: Mapping[str, str]) -> dict[str, str]:
+    return {path: text for path, text in files.items() if path.endswith(".c")}
+
+
+def _drive_units(program: RobotProgram, prefix: str, files: Mapping[str, str]) -> tuple[Unit, ...]:
+    """The one unit of the drives, with the header that only it includes."""
+    if not files:
+        return ()
+    header, source = f"{prefix}_drives.h", f"{prefix}_drives.c"
+    own = {header: files[header]}
+    return (Unit("drives", Path(source), files[source], drives_provenance(program), own),)
+
+
+def _drive_tables(vectors: DriveVectors | None, real: Real) -> dict[str, list[str]] | None:
+    return {name: literals(getattr(vectors, name), real) for name in _DRIVE_TABLES} if vectors else None
+
+
+def _test_tables(vectors: Vectors, real: Real) -> dict[str, Any]:
     tables = {name: literals(getattr(vectors, name).ravel(), real) for name in _TABLES}
     return {**tables, "tolerance": _SELFTEST_TOLERANCE[real], "loose": _SELFTEST_LOOSE[real]}
 

@@ -16,7 +16,7 @@ from robocompiler.backend.emit import Emission
 from robocompiler.graph.complexity import complexity
 from robocompiler.records.expressions import evaluate
 from robocompiler.records.joint_types import JOINT_SHAPES, coordinate_names
-from robocompiler.records.model import CoordinateSum, Joint, Limits, Mechanism, Port, Support
+from robocompiler.records.model import CoordinateSum, Drive, Joint, Limits, Mechanism, Port, Support
 from robocompiler.runtime.manifest import FORMAT, checksum
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.program import Pattern, RobotProgram
@@ -59,7 +59,7 @@ def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mappi
         "digest": emission.digest,
         "source_digest": value_digest(repr(mechanism)),
         "build": dict(build),
-        "cdef": cdef(emission.headers[f"{emission.prefix}.h"]),
+        "cdef": cdef(emission.interface),
         "length": reduction.length,
         "coordinates": _coordinates(topology.q_names, program),
         "velocities": [
@@ -87,6 +87,7 @@ def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mappi
         "bodies": [body.name for body in mechanism.bodies],
         "frames": [{"name": f.name, "movers": list(f.movers)} for f in program.kinematics.frames],
         "ports": [_port(port, mechanism) for port in mechanism.ports],
+        "drives": [_drive(drive) for drive in mechanism.drives],
         "closures": _closures(closures),
         "active": list(closures.active),
         "row_scales": list(reduction.row_scales),
@@ -161,6 +162,15 @@ def _port(port: Port, mechanism: Mechanism) -> dict[str, Any]:
         terms = {name: evaluate(weight, mechanism.defaults) for name, weight in measure.terms}
         return {"name": port.name, "terms": terms, "limits": _limits(port.limits)}
     return {"name": port.name, "distance": [measure.a.body, measure.b.body], "limits": _limits(port.limits)}
+
+
+def _drive(drive: Drive) -> dict[str, Any]:
+    return {
+        "name": drive.name,
+        "port": drive.port,
+        "states": [{"name": s.name, "unit": s.unit, "initial": s.initial} for s in drive.states],
+        "commands": [{"name": command.name, "unit": command.unit} for command in drive.commands],
+    }
 
 
 def _support(support: Support, modes: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

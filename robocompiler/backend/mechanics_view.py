@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.backend.c_operations import Real
 from robocompiler.backend.identifiers import unique_macros
 from robocompiler.backend.numbers import literals
+from robocompiler.backend.options import Real
 from robocompiler.backend.printer import print_kernel, print_prototype
+from robocompiler.backend.routine import Routine
+from robocompiler.backend.sharing import TRIGONOMETRY, share_reciprocals, share_trigonometry
 from robocompiler.backend.views import RobotView
 from robocompiler.records.joint_types import JOINT_SHAPES, velocity_names
 from robocompiler.records.model import CoordinateSum, Port
@@ -22,7 +24,6 @@ from robocompiler.symbolic.program import RobotProgram
 Array = NDArray[np.float64]
 
 SMALL: dict[str, float] = {"double": 1e-9, "float": 1e-4}  # of the smallest pivot seen at the probes
-PUBLIC = ("tree_forces", "port_forces")  # declared in the robot's header
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,11 @@ class KernelView:
 
 @dataclass(frozen=True)
 class MechanicsView:
-    """What dynamics.c and its header print."""
+    """What dynamics.c and its header print.
+
+    nt: angles whose sines and cosines are taken once; angles: the C function that gives them; reading: the kernels that
+    take the sines and cosines `t`; routines: the kernels as printed, by name.
+    """
 
     kernels: list[KernelView]
     ne: int
@@ -49,7 +54,12 @@ class MechanicsView:
     cut: tuple[int, ...]
     port_enum: list[tuple[str, int, str]]
     idle: tuple[str, ...]
-    public: tuple[str, ...] = PUBLIC
+    nt: int
+    angles: str
+    angles_call: str
+    reading: frozenset[str]
+    routines: Mapping[str, Routine]
+    angle_routine: Routine | None
 
 
 def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> MechanicsView:
@@ -58,12 +68,11 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
     assert mechanics is not None
     macros = {"q": "NQ", "v": "NV", "a": "NV", "c": "NV", "u": "NU", "udot": "NU", "p": "NP", "f": "NF"}
 
-    def text(kernel: Kernel) -> KernelView:
-        inputs = {
-            argument.name: f"{view.MACRO}_{macros[argument.name]}"
-            for argument in kernel.inputs
-            if argument.name in macros
-        }
+    def sizes(kernel: Routine) -> dict[str, str]:
+        return {a.name: f"{view.MACRO}_{macros[a.name]}" for a in kernel.inputs if a.name in macros}
+
+    def text(kernel: Routine) -> KernelView:
+        inputs = sizes(kernel)
         name = f"{view.prefix}_{kernel.name}"
         return KernelView(
             name=kernel.name,
@@ -75,6 +84,12 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
 
     without = () if program.closures.topology.mechanism.ports else (mechanics.port_forces.name,)
     printed = [k for k in mechanics.kernels if any(argument.size for argument in k.outputs) and k.name not in without]
+    shared = share_trigonometry([share_reciprocals(Routine.of(kernel)) for kernel in printed])
+    angles = (
+        print_kernel(shared.angles, function_name="angles", real=real, static=True, sizes=sizes(shared.angles))
+        if shared.angles
+        else ""
+    )
     pivots, mass_pivots, idle = _least_pivots(program)
     mass_literals = literals(list(mass_pivots * SMALL[real]), real)
     if idle:  # no pivot is good enough: forward dynamics always reports it
@@ -82,13 +97,21 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
     ports = program.closures.topology.mechanism.ports
     names = unique_macros([port.name for port in ports])
     return MechanicsView(
-        kernels=[text(kernel) for kernel in printed],
+        kernels=[text(routine) for routine in shared.routines],
         ne=mechanics.ne,
         nm=mechanics.nm,
         nf=len(ports),
         least=literals(list(pivots * SMALL[real]), real),
         least_mass=mass_literals,
         cut=mechanics.cut,
+        nt=shared.count,
+        angles=angles,
+        angles_call=f"angles({', '.join(a.name for a in (*shared.angles.inputs, *shared.angles.outputs))})"
+        if shared.angles
+        else "",
+        reading=frozenset(r.name for r in shared.routines if any(a.name == TRIGONOMETRY for a in r.inputs)),
+        routines={routine.name: routine for routine in shared.routines},
+        angle_routine=shared.angles,
         idle=idle,
         port_enum=[(f"{view.MACRO}_F_{names[p.name]}", i, _unit(program, p)) for i, p in enumerate(ports)],
     )

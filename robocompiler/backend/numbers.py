@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robocompiler.backend.c_operations import CReal, Real
+from robocompiler.backend.c_operations import CReal
+from robocompiler.backend.options import Real
 
 
 def literals(values: Sequence[float], real: Real) -> list[str]:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robocompiler.backend.c_operations import REPEATED_OPERANDS, CReal, Expression
+from robocompiler.backend.routine import Routine
 from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine
 from robocompiler.errors import CompileError
-from robocompiler.symbolic.kernel import Kernel
 
 _FOLD = 56  # longest expression that is written into its user instead of getting a name
 
@@ -53,20 +53,20 @@ def divide(program: StraightLine, length: int) -> Division:
     return Division(tuple(parts), slot, work)
 
 
-def part_bodies(kernel: Kernel, program: StraightLine, division: Division, real: CReal, prefix: str) -> list[list[str]]:
+def part_bodies(routine: Routine, division: Division, real: CReal, prefix: str) -> list[list[str]]:
     """The statements of every part; output elements that are inputs or constants are stored by the last part."""
-    printer = _Parts(kernel, program, division, real, prefix)
+    printer = _Parts(routine, division, real, prefix)
     return [printer.body(number) for number in range(len(division.parts))]
 
 
 class _Parts:
-    def __init__(self, kernel: Kernel, program: StraightLine, division: Division, real: CReal, prefix: str) -> None:
-        self._kernel, self._program, self._division = kernel, program, division
+    def __init__(self, routine: Routine, division: Division, real: CReal, prefix: str) -> None:
+        self._routine, self._program, self._division = routine, routine.program, division
         self._real, self._prefix = real, prefix
         self._stores: dict[int, list[tuple[int, int]]] = {}
-        for store in program.stores:
+        for store in routine.program.stores:
             self._stores.setdefault(store.value, []).append((store.argument, store.position))
-        self._uses = _use_counts(program)
+        self._uses = _use_counts(routine.program)
 
     def body(self, number: int) -> list[str]:
         lines: list[str] = []
@@ -100,7 +100,7 @@ class _Parts:
         if isinstance(value, Constant):
             return self._real.literal(value.value)
         if isinstance(value, Load):
-            return Expression(f"{self._kernel.inputs[value.argument].name}[{value.position}]", atomic=True)
+            return Expression(f"{self._routine.inputs[value.argument].name}[{value.position}]", atomic=True)
         if index in local:
             return local[index]
         return Expression(f"w[{self._division.slot[index]}]", atomic=True)
@@ -109,11 +109,11 @@ class _Parts:
         try:
             return self._real.operation(value.code, operands)
         except CompileError as error:
-            raise CompileError(f"kernel {self._kernel.name}: {error}") from None
+            raise CompileError(f"kernel {self._routine.name}: {error}") from None
 
     def _store_lines(self, places: Sequence[tuple[int, int]], expression: Expression) -> list[str]:
         text = self._real.as_real(expression).text
-        return [f"{self._kernel.outputs[a].name}[{position}] = {text};" for a, position in sorted(places)]
+        return [f"{self._routine.outputs[a].name}[{position}] = {text};" for a, position in sorted(places)]
 
 
 def _use_counts(program: StraightLine) -> list[int]:

@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
-from robocompiler.backend.c_operations import LIBM_FUNCTIONS, REPEATED_OPERANDS, CReal, Expression, Real
+from robocompiler.backend.c_operations import LIBM_FUNCTIONS, REPEATED_OPERANDS, CReal, Expression
 from robocompiler.backend.identifiers import is_c_identifier
+from robocompiler.backend.options import Real
 from robocompiler.backend.parts import divide, part_bodies
-from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine, straight_line
+from robocompiler.backend.routine import Routine
+from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine
 from robocompiler.errors import CompileError
 from robocompiler.symbolic.kernel import Argument, Kernel
 
@@ -28,7 +30,7 @@ _FOLD = 56  # longest expression that is written into its user instead of gettin
 
 
 def print_kernel(
-    kernel: Kernel,
+    kernel: Kernel | Routine,
     *,
     function_name: str,
     real: Real = "double",
@@ -50,19 +52,17 @@ def print_kernel(
     The text needs `math.h`.  CompileError if an operation has no C99 counterpart, a constant does not fit `real`, or
     names or sizes are wrong.
     """
-    program = straight_line(kernel)
-    if sum(isinstance(value, Operation) for value in program.values) > LONG:
-        return _print_parts(kernel, program, function_name, real, sizes or {}, static)
-    body = _Body(kernel, program, CReal(real)).lines()
-    signature = _signature(kernel, function_name, real, sizes or {}, static)
+    routine = kernel if isinstance(kernel, Routine) else Routine.of(kernel)
+    if routine.operations > LONG:
+        return _print_parts(routine, function_name, real, sizes or {}, static)
+    body = _Body(routine, CReal(real)).lines()
+    signature = _signature(routine, function_name, real, sizes or {}, static)
     return "\n".join([signature, "{", *(_INDENT + line for line in body), "}", ""])
 
 
-def _print_parts(
-    kernel: Kernel, program: StraightLine, name: str, real: Real, sizes: Mapping[str, str], static: bool
-) -> str:
+def _print_parts(kernel: Routine, name: str, real: Real, sizes: Mapping[str, str], static: bool) -> str:
     """The parts as static functions that no compiler inlines again, and the function that calls them in turn."""
-    division = divide(program, PART)
+    division = divide(kernel.program, PART)
     inputs, outputs = printed_arguments(kernel)
     arguments = [argument.name for argument in (*inputs, *outputs)]
     prefix = _local_prefix([*arguments, "w"])
@@ -79,7 +79,7 @@ def _print_parts(
     whole = _signature(kernel, name, real, sizes, static)
     parameters = whole[whole.index("(") + 1 : -1].replace("\n", " ")
     parameters = " ".join(parameters.split()) + f", {real} w[{work}]"
-    for number, body in enumerate(part_bodies(kernel, program, division, CReal(real), prefix)):
+    for number, body in enumerate(part_bodies(kernel, division, CReal(real), prefix)):
         text = "\n".join(body)
         unused = [f"(void){argument};" for argument in (*arguments, "w") if not re.search(rf"\b{argument}\[", text)]
         texts += [
@@ -94,7 +94,7 @@ def _print_parts(
 
 
 def print_prototype(
-    kernel: Kernel,
+    kernel: Kernel | Routine,
     *,
     function_name: str,
     real: Real = "double",
@@ -105,12 +105,12 @@ def print_prototype(
     return _signature(kernel, function_name, real, sizes or {}, static) + ";\n"
 
 
-def printed_arguments(kernel: Kernel) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+def printed_arguments(kernel: Kernel | Routine) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
     """The (inputs, outputs) that the C signature has: those of the kernel without the ones of length zero."""
     return tuple(a for a in kernel.inputs if a.size), tuple(a for a in kernel.outputs if a.size)
 
 
-def _signature(kernel: Kernel, function_name: str, real: Real, sizes: Mapping[str, str], static: bool) -> str:
+def _signature(kernel: Kernel | Routine, function_name: str, real: Real, sizes: Mapping[str, str], static: bool) -> str:
     _check_names(kernel, function_name, sizes)
     inputs, outputs = printed_arguments(kernel)
 
@@ -132,7 +132,7 @@ def _signature(kernel: Kernel, function_name: str, real: Real, sizes: Mapping[st
     return "\n".join(lines)
 
 
-def _check_names(kernel: Kernel, function_name: str, sizes: Mapping[str, str]) -> None:
+def _check_names(kernel: Kernel | Routine, function_name: str, sizes: Mapping[str, str]) -> None:
     names = [argument.name for argument in (*kernel.inputs, *kernel.outputs)]
     for name in (function_name, *names, *sizes.values()):
         if not is_c_identifier(name):
@@ -151,11 +151,11 @@ def _check_names(kernel: Kernel, function_name: str, sizes: Mapping[str, str]) -
 class _Body:
     """Prints the statements of one straight-line program."""
 
-    def __init__(self, kernel: Kernel, program: StraightLine, real: CReal) -> None:
+    def __init__(self, kernel: Routine, real: CReal) -> None:
         self._kernel = kernel
-        self._program = program
+        self._program = kernel.program
         self._real = real
-        self._uses = _use_counts(program)
+        self._uses = _use_counts(kernel.program)
         self._expressions: dict[int, Expression] = {}
         self._prefix = _local_prefix(argument.name for argument in (*kernel.inputs, *kernel.outputs))
         self._named = 0

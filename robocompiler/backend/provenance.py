@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from robocompiler.backend.cache import value_digest
 from robocompiler.graph.topology import Topology
+from robocompiler.records.model import Drive
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.symbolic.reduction import Module
 
@@ -65,4 +66,26 @@ def mechanics_provenance(program: RobotProgram) -> dict[str, str]:
     for port in mechanism.ports:
         fields[f"ports.{port.name}"] = value_digest(repr(port.measure))
     fields["gravity"] = value_digest(repr(mechanism.gravity))
+    return fields
+
+
+def drives_provenance(program: RobotProgram) -> dict[str, str]:
+    """Fields behind the drives: those of the kinematics, the ports that they act on, and their own."""
+    mechanism = program.closures.topology.mechanism
+    fields = robot_provenance(program)
+    driven = {drive.port for drive in mechanism.drives}
+    for port in mechanism.ports:
+        if port.name in driven:
+            fields[f"ports.{port.name}"] = value_digest(repr(port.measure))
+    for drive in mechanism.drives:
+        fields |= {f"drives.{drive.name}.{key}": value_digest(repr(value)) for key, value in _drive_fields(drive)}
+    return fields
+
+
+def _drive_fields(drive: Drive) -> list[tuple[str, object]]:
+    """(key, value) as the file has them."""
+    fields: list[tuple[str, object]] = [("port", drive.port), ("effort", drive.effort), ("commands", drive.commands)]
+    fields += [(f"constants.{name}", value) for name, value in drive.constants]
+    for state in drive.states:
+        fields += [(f"states.{state.name}", (state.initial, state.unit)), (f"rates.{state.name}", state.rate)]
     return fields

@@ -104,10 +104,10 @@ def straight_line(kernel: Kernel) -> StraightLine:
     for argument, output in enumerate(kernel.outputs):
         for position in sorted(set(range(output.size)) - set(positions[argument])):
             stores.append(Store(argument, position, constant(0.0)))
-    return _without_dead_values(values, stores)
+    return without_dead_values(values, stores)
 
 
-def _without_dead_values(values: list[Value], stores: list[Store]) -> StraightLine:
+def without_dead_values(values: list[Value], stores: list[Store]) -> StraightLine:
     """Keep only the values that some store needs, renumbered in the same order."""
     alive = [False] * len(values)
     for store in stores:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from robocompiler.backend.c_operations import LIBM_FUNCTIONS, Real
+from robocompiler.backend.c_operations import LIBM_FUNCTIONS
+from robocompiler.backend.options import Real
 from robocompiler.errors import CompileError
 
 _SYMTAB, _DYNSYM = 2, 11  # section types SHT_SYMTAB, SHT_DYNSYM

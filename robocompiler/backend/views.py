@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robocompiler.backend.c_operations import Real
 from robocompiler.backend.identifiers import c_identifier, macro, unique_macros
 from robocompiler.backend.numbers import literals, real_words
+from robocompiler.backend.options import Real
 from robocompiler.backend.printer import print_kernel, print_prototype
+from robocompiler.backend.routine import Routine
+from robocompiler.backend.sharing import share_reciprocals
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.program import ChartProgram, ClosureBlock, ModuleProgram, Pattern, RobotProgram
 from robocompiler.version import ABI, VERSION
 
+SMALL_PIVOT = 1e-3  # of the smallest at the probes: below, elimination without row exchanges loses digits
 TOLERANCE = {"double": "1e-13", "float": "2e-6f"}
 
 
@@ -59,6 +62,10 @@ class ModuleView:
     dependents: tuple[int, ...]
     u_columns: list[int]
     block: BlockView | None
+    newton: str
+    static_lift: str
+    parity: int
+    least: list[str]
 
 
 @dataclass(frozen=True)
@@ -233,10 +240,28 @@ class _Views:
             dependents=module.dependents,
             u_columns=[list(independent).index(index) for index in module.independents],
             block=block,
+            newton=self._shared(entry.solve.newton) if entry.solve else "",
+            static_lift=self._shared(entry.solve.lift) if entry.solve and entry.solve.lift else "",
+            parity=entry.solve.parity if entry.solve else 1,
+            least=literals(self._least_pivots(entry.solve.newton), self.real) if entry.solve else [],
         )
 
+    def _shared(self, kernel: Kernel) -> str:
+        """A kernel that divides by pivots, each inverted once."""
+        sizes = {argument.name: self.sizes[argument.name] for argument in kernel.inputs if argument.name in self.sizes}
+        routine = share_reciprocals(Routine.of(kernel))
+        text = print_kernel(routine, function_name=kernel.name, real=self.real, static=True, sizes=sizes)
+        return f"/* {kernel.summary} */\n{text}"
+
+    def _least_pivots(self, newton: Kernel) -> list[float]:
+        """Pivots below these go to the dense solver: a small part of the smallest ones at the probes."""
+        defaults = [parameter.default for parameter in self.topology.mechanism.parameters]
+        given = [defaults] if defaults else []
+        found = [np.abs(newton.function(list(q), *given)[2].full().ravel()) for q in self.program.reduction.probes]
+        return [float(x) for x in SMALL_PIVOT * np.min(found, axis=0)]
+
     def _retraction(self, dependents: Sequence[int]) -> list[str]:
-        """C statements that move q_closed by the solved increments r."""
+        """C statements that move q_closed by the solved increments x."""
         place = {index: k for k, index in enumerate(dependents)}
         zero = real_words(self.real)["zero"]
         lines = []
@@ -246,12 +271,12 @@ class _Views:
                 continue
             kind = self.topology.kind(slot.joint)
             if kind in (JointType.SPHERICAL, JointType.FREE):
-                values = ", ".join(zero if k is None else f"r[{k}]" for k in own)
+                values = ", ".join(zero if k is None else f"x[{k}]" for k in own)
                 call = "turn" if kind is JointType.SPHERICAL else "move"
                 body = f"const {self.real} w[{slot.nv}] = {{{values}}};"
                 lines.append(f"{{ {body} {self.prefix}_{call}(q_closed + {slot.q0}, w); }}")
             else:
-                lines += [f"q_closed[{slot.q0 + i}] += r[{k}];" for i, k in enumerate(own) if k is not None]
+                lines += [f"q_closed[{slot.q0 + i}] += x[{k}];" for i, k in enumerate(own) if k is not None]
         return lines
 
     def robot(self) -> RobotView:

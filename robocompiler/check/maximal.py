@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.check.drives import compare_drives
 from robocompiler.check.ledger import Ledger
 from robocompiler.check.states import Sample
 from robocompiler.errors import AssemblyError
@@ -14,6 +16,7 @@ from robocompiler.oracle.efforts import port_displacement
 from robocompiler.oracle.maximal import Efforts, MaximalModel
 from robocompiler.oracle.states import Pose, State, Table
 from robocompiler.oracle.tasks import motion_at, port_map, task_acceleration, task_jacobian
+from robocompiler.records.joint_types import velocity_names
 from robocompiler.runtime.robot import Robot
 
 Array = NDArray[np.float64]
@@ -39,6 +42,12 @@ class MaximalCheck:
 
     def __init__(self, robot: Robot, model: MaximalModel, tolerances: Tolerances, reference: str) -> None:
         self.robot, self.model, self.tolerances, self.reference = robot, model, tolerances, reference
+        friction = {
+            name: float(model.scene.scalar(level))
+            for joint in model.scene.mechanism.joints
+            for name, level in zip(velocity_names(joint.name, joint.type), joint.friction, strict=False)
+        }
+        self.levels = tuple(friction.get(name, 0.0) for name in robot.velocities)
 
     def at(self, sample: Sample, ledger: Ledger) -> State | None:
         """Compare everything at a sample; the oracle's state, or None when its loops are open and nothing else counts.
@@ -58,8 +67,11 @@ class MaximalCheck:
         state = self.model.state(pose, dict(zip(robot.independent, sample.u.tolist(), strict=True)), robot.independent)
         self._positions(sample, pose, ledger)
         self._velocities(sample, state, ledger)
+        if not robot.independent:  # nothing can move, and the library has no dynamics
+            return state
         self._accelerations(sample, state, ledger)
         self._ports(sample, state, ledger)
+        compare_drives(robot, self.model, state, sample, partial(self._compare, ledger))
         self._dynamics(robot, sample, state, sample.u, ledger)
         self._other_chart(sample, state, ledger)
         return state
@@ -148,6 +160,10 @@ class MaximalCheck:
         if robot.chart_name == "port":
             energies = np.array([float(energy) for energy in self.model.energies(state)])
             self._compare(ledger, "energies", np.array(robot.energy(q, u)), energies, ("kinetic", "potential"))
+        if any(self.levels):
+            E = np.asarray(self.model.lift(state, robot.velocities), dtype=float)
+            dry = -E.T @ (np.array(self.levels) * np.sign(E @ u))
+            self._compare(ledger, f"{prefix}dry friction", robot.friction(q, u), dry, names)
 
     def _other_chart(self, sample: Sample, state: State, ledger: Ledger) -> None:
         robot = self.robot.chart("inner")

@@ -67,11 +67,13 @@ def check_robot(
     maximal = MaximalCheck(robot, model, tolerances, "50 digits" if precise else "maximal coordinates")
     pinocchio = PinocchioCheck(robot, mechanism, tolerances.relative, tolerances.floor)
     ledger, skipped = Ledger(), list(pinocchio.skipped)
+    if not robot.independent:
+        skipped.append("accelerations and dynamics: nothing can move")
     for k, sample in enumerate(draw(robot, mechanism, states, seed)):
         ledger.state = k
         if maximal.at(sample, ledger) is None:
             skipped.append(f"state {k}: the loops are open, so nothing else is compared there")
-        else:
+        elif robot.independent:
             pinocchio.at(sample, ledger)
         if progress is not None:
             progress(k + 1)

@@ -75,13 +75,14 @@ def _sizes(robot: Robot, mechanism: Mechanism) -> Array:
 
 
 def _sample(robot: Robot, random: np.random.Generator, size: Array) -> Sample:
-    q = robot.reference
+    q = robot.assemble(robot.reference)  # run-time parameters may have opened it
     for _ in range(_STEPS):
         q = _moved(robot, random, size, q)
     E = robot.lift(q)
     u = _direction(E, random, size, _SPEED)
     udot = _direction(E, random, size, _SPEED)
-    force = max(1.0, float(np.abs(robot.bias(q, u)).max(initial=0.0)))  # efforts that matter beside the weight
+    bias = robot.bias(q, u) if u.size else u  # without freedoms there are no dynamics
+    force = max(1.0, float(np.abs(bias).max(initial=0.0)))  # efforts that matter beside the weight
     frame = robot.frames[int(random.integers(len(robot.frames)))]
     return Sample(q, u, udot, force * random.uniform(-1, 1, len(robot.ports)), frame, force * random.uniform(-1, 1, 6))
 

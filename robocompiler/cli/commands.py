@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +18,9 @@ from robocompiler.cli.group import ModelGroup
 from robocompiler.cli.output import printable, render, write_error, write_out
 from robocompiler.cli.shipped import ModelFile, find_model, shipped_models
 from robocompiler.version import VERSION
+
+if TYPE_CHECKING:
+    from robocompiler.cli.facts import Facts
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _EPILOG = "`robocompile MODEL` is short for `robocompile compile MODEL`.  " + EXIT_CODE_TEXT
@@ -69,30 +74,27 @@ def robocompile() -> None:
 @click.option("--cc", metavar="COMMAND", help="C compiler, e.g. clang or 'zig cc' [default: CC, or cc, gcc, clang].")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at a time [default: one per core].")
 @click.option("--emit-only", is_flag=True, help="Write the C text and compile nothing.")
+@click.option("--batch", is_flag=True, help="With functions over many states at once (vector lanes).")
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
 def compile_command(
     model: str, output: str, independent: tuple[str, ...], supports: tuple[str, ...], **options: Any
 ) -> None:
     """Compile MODEL into FOLDER/<its name>/; only what changed is compiled again."""
-    from robocompiler.backend.build import BuildOptions
-    from robocompiler.cli.progress import display
-    from robocompiler.cli.report import as_data, build_facts, gather, support_facts
-    from robocompiler.cli.tables import build_table, modules_table, summary, supports_table
-    from robocompiler.compiler import compile_to_folder
+    from robocompiler.backend.options import BuildOptions
+    from robocompiler.cli.facts import as_data
 
-    quiet, emit_only, real = options["quiet"], options["emit_only"], options["real"]
-    source = _find(model, quiet)
-    choices = BuildOptions(real=real, cc=options["cc"], emit_only=emit_only, workers=options["jobs"])
-    with display(quiet) as progress:
-        front, report = compile_to_folder(
-            source.path, output, independent=independent, supports=supports, options=choices, progress=progress
-        )
-    facts = gather(source, front, build_facts(report, real, not emit_only), report.seconds)
-    facts = replace(facts, supports=support_facts(front, report))
+    source = _find(model, options["quiet"])
+    choices = BuildOptions(
+        real=options["real"], cc=options["cc"], emit_only=options["emit_only"], workers=options["jobs"],
+        batch=options["batch"],
+    )  # fmt: skip
+    facts = _compiled_facts(source, output, independent, supports, choices, options["quiet"])
     if options["as_json"]:
         write_out(json_text(as_data(facts)))
-    elif not quiet:
+    elif not options["quiet"]:
+        from robocompiler.cli.tables import build_table, modules_table, summary, supports_table
+
         parts = [summary(facts), ""]
         if facts.chart("port").modules:
             parts += [modules_table(facts), ""]
@@ -100,6 +102,38 @@ def compile_command(
             parts += [supports_table(facts), ""]
         assert facts.build is not None
         write_out(render(*parts, build_table(facts, facts.build)))
+
+
+def _compiled_facts(
+    source: ModelFile, output: str, independent: tuple[str, ...], supports: tuple[str, ...], choices: Any, quiet: bool
+) -> Facts:
+    """Compile, or find that the last build stands, which needs none of the compiler's passes."""
+    from robocompiler.backend.repeat import repeat_key, standing_build
+    from robocompiler.cli.facts import save_facts, saved_facts
+    from robocompiler.records.reader import read_mechanism
+
+    begin = time.monotonic()
+    mechanism = read_mechanism(source.path)
+    key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
+    standing = standing_build(mechanism, Path(output), key) if key else None
+    known = saved_facts(standing.folder, key) if standing else None
+    if standing is not None and known is not None and known.build is not None:
+        units = tuple(replace(unit, compiled=False, reason="unchanged") for unit in known.build.units)
+        build = replace(known.build, folder=str(standing.folder), changed=(), units=units)
+        return replace(known, model=source, build=build, seconds={"compare": time.monotonic() - begin})
+    from robocompiler.cli.progress import display
+    from robocompiler.cli.report import build_facts, gather, support_facts
+    from robocompiler.compiler import compile_to_folder
+
+    with display(quiet) as progress:
+        front, report = compile_to_folder(
+            mechanism, output, independent=independent, supports=supports, options=choices, progress=progress, key=key
+        )
+    facts = gather(source, front, build_facts(report, choices.real, not choices.emit_only), report.seconds)
+    facts = replace(facts, supports=support_facts(front, report))
+    if key:
+        save_facts(report.folder, key, facts)
+    return facts
 
 
 @robocompile.command("inspect", epilog=EXIT_CODE_TEXT, short_help="Explain the structure and rank of MODEL.")
@@ -141,21 +175,43 @@ def inspect_command(
 
 
 @robocompile.command("check", epilog=EXIT_CODE_TEXT, short_help="Compare a compiled MODEL with independent references.")
-@click.argument("model")
+@click.argument("model", required=False)
 @click.option("--library", metavar="FOLDER", help="Check this compiled robot instead of compiling MODEL.")
 @click.option(
     "--output", "-o", default="build", show_default=True, metavar="FOLDER", help="Where MODEL is compiled to."
 )
-@click.option("--states", type=click.IntRange(min=1), default=10, show_default=True, help="Number of random states.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random states.")
+@click.option("--states", type=click.IntRange(min=1), help="Number of random states [default: 10; with --random 2].")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed, or the first of --random."
+)
 @click.option("--precise", is_flag=True, help="Compute the reference in 50 digits; slow.")
+@click.option("--random", "count", type=click.IntRange(min=1), metavar="N", help="Check N random mechanisms instead.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Random mechanisms at a time [default: one per core].")
+@click.option("--save", metavar="FOLDER", help="Write random mechanisms that fail into FOLDER.")
 @_json()
 @_quiet("Show no progress and no table; the exit code tells.")
-def check_command(model: str, **options: Any) -> int:
+@click.pass_context
+def check_command(context: click.Context, /, model: str | None, count: int | None, **options: Any) -> int:
     """Compile MODEL and compare the library with references that share no code with the compiler.
 
-    The exit code is 0 when every quantity is within its tolerance and 8 when one is not.
+    With --random N instead of MODEL, do so with N random mechanisms.  The exit code is 0 when every quantity is within
+    its tolerance and 8 when one is not.
     """
+    if (model is None) == (count is None):
+        both = "MODEL and --random N are alternatives; give one of them."
+        raise click.UsageError("Missing argument 'MODEL' (or --random N)." if model is None else both)
+    foreign = {"jobs", "save"} if count is None else {"library", "output", "precise"}
+    given = [n for n in sorted(foreign) if context.get_parameter_source(n) is not click.core.ParameterSource.DEFAULT]
+    if given:
+        where = "only goes with --random N" if count is None else "does not go with --random"
+        raise click.UsageError(f"--{given[0]} {where}.")
+    if model is not None:
+        return _check_model(model, options)
+    assert count is not None
+    return _check_random(count, options)
+
+
+def _check_model(model: str, options: dict[str, Any]) -> int:
     from robocompiler.check.run import check_robot
     from robocompiler.cli.check import FAILED, check_data, check_text
     from robocompiler.cli.progress import display
@@ -164,7 +220,7 @@ def check_command(model: str, **options: Any) -> int:
     from robocompiler.runtime.manifest import find_manifest, read_manifest
     from robocompiler.runtime.robot import load
 
-    quiet, states, folder = options["quiet"], options["states"], options["library"]
+    quiet, states, folder = options["quiet"], options["states"] or 10, options["library"]
     source = _find(model, quiet)
     mechanism = read_mechanism(source.path)
     with display(quiet) as progress:
@@ -181,6 +237,31 @@ def check_command(model: str, **options: Any) -> int:
     elif not quiet:
         write_out(check_text(report))
     return 0 if report.passed else FAILED
+
+
+def _check_random(count: int, options: dict[str, Any]) -> int:
+    from robocompiler.check.random_run import Outcome
+    from robocompiler.cli.check import FAILED
+    from robocompiler.cli.random_check import Tally, check_many, check_one, random_data, random_text, save_failed
+
+    states, seed, quiet = options["states"] or 2, options["seed"], options["quiet"]
+    jobs = options["jobs"] or os.cpu_count() or 1
+    tally, folder, saved = Tally(count, quiet), options["save"], []
+    if folder:
+        save_failed([], Path(folder))  # a folder that cannot be made is told before hours of work
+
+    def tell(outcome: Outcome) -> None:
+        tally(outcome)
+        if folder:
+            saved.extend(save_failed([outcome], Path(folder)))
+
+    outcomes = check_many(range(seed, seed + count), partial(check_one, states=states), jobs, tell)
+    data = random_data(outcomes, states, saved)
+    if options["as_json"]:
+        write_out(json_text(data))
+    elif not quiet:
+        write_out(random_text(outcomes, saved))
+    return 0 if data["passed"] else FAILED
 
 
 @robocompile.command("schema")
@@ -226,10 +307,10 @@ def _kernels(program: Any, prefix: str) -> tuple[Any, ...]:
 
 
 def _inspection_text(inspection: Any, program: Any, kernels: tuple[Any, ...] | None, as_json: bool) -> str:
+    from robocompiler.cli.facts import as_data
     from robocompiler.cli.listing import input_names, kernel_data, kernel_text
     from robocompiler.cli.loop_tables import chords_table, gap_text, module_members
     from robocompiler.cli.loops import loops_data
-    from robocompiler.cli.report import as_data
     from robocompiler.cli.tables import summary
 
     if as_json:

@@ -7,6 +7,7 @@ from typing import Any
 
 from robocompiler.backend.c_operations import CReal, Expression
 from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine, straight_line
+from robocompiler.symbolic.drives import command_names, state_names
 from robocompiler.symbolic.kernel import Argument, Kernel
 from robocompiler.symbolic.program import RobotProgram
 
@@ -23,7 +24,8 @@ def input_names(program: RobotProgram) -> dict[str, tuple[str, ...]]:
     """What the entries of each input array are called in the model."""
     topology = program.closures.topology
     parameters = tuple(parameter.name for parameter in topology.mechanism.parameters)
-    return {"q": topology.q_names, "v": topology.v_names, "p": parameters}
+    drives = {"z": state_names(topology.mechanism), "command": command_names(topology.mechanism)}
+    return {"q": topology.q_names, "v": topology.v_names, "p": parameters, **drives}
 
 
 def kernel_text(kernel: Kernel, names: Mapping[str, Sequence[str]]) -> str:

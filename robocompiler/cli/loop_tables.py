@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from robocompiler.cli.facts import ChartFacts
 from robocompiler.cli.loops import ChordFacts, Inspection
-from robocompiler.cli.report import ChartFacts
 from robocompiler.cli.tables import joint_groups
 
 

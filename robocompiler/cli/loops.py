@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from robocompiler.cli.report import Facts
+from robocompiler.cli.facts import Facts
 from robocompiler.compiler import FrontEnd
 from robocompiler.graph.complexity import condensed_rows
 from robocompiler.graph.draw import graph_svg

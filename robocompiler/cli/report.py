@@ -1,134 +1,26 @@
-"""What the compiler found and did, as plain numbers and names: the one source of the table and of the JSON report."""
+"""Gathers what the compiler found and did: the one source of the tables and of the JSON report."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
 
-from robocompiler.backend.build import BuildReport
+from robocompiler.backend.options import BuildReport
+from robocompiler.cli.facts import (
+    BuildFacts,
+    ChartFacts,
+    DriveFacts,
+    Facts,
+    ModuleFacts,
+    RankFacts,
+    SupportFacts,
+    UnitFacts,
+)
 from robocompiler.cli.shipped import ModelFile
 from robocompiler.compiler import FrontEnd
-from robocompiler.graph.complexity import Complexity, complexity
+from robocompiler.graph.complexity import complexity
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.symbolic.reduction import Chart
-from robocompiler.version import VERSION
-
-FORMAT = 1  # of the JSON report
-
-
-@dataclass(frozen=True)
-class RankFacts:
-    """The rank of the condensed closures and its evidence; gap is None when nothing was dropped."""
-
-    rank: int
-    rows: int
-    columns: int
-    freedoms: int
-    smallest_kept: float
-    largest_dropped: float
-    gap: float | None
-    probe_ranks: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class ModuleFacts:
-    """One loop module of a chart: its closures, its dependent and independent velocities by name, and its cost."""
-
-    name: str
-    closures: tuple[str, ...]
-    dependents: tuple[str, ...]
-    independents: tuple[str, ...]
-    smallest_pivot: float
-    operations: int
-
-
-@dataclass(frozen=True)
-class ChartFacts:
-    """One choice of independent speeds and its modules."""
-
-    name: str
-    independent: tuple[str, ...]
-    modules: tuple[ModuleFacts, ...]
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Dependents of every module, in module order."""
-        return tuple(len(module.dependents) for module in self.modules)
-
-    @property
-    def largest_module(self) -> int:
-        """Most dependents in one module, 0 without modules."""
-        return max(self.sizes, default=0)
-
-    @property
-    def smallest_pivot(self) -> float | None:
-        """Least scaled singular value of any module's R_p, None without modules."""
-        return min((module.smallest_pivot for module in self.modules), default=None)
-
-
-@dataclass(frozen=True)
-class UnitFacts:
-    """What happened to one translation unit; reason is 'unchanged' when its object was reused."""
-
-    name: str
-    compiled: bool
-    reason: str
-
-
-@dataclass(frozen=True)
-class BuildFacts:
-    """What the backend did; `compiler` is False when only text was written."""
-
-    folder: str
-    prefix: str
-    real: str
-    compiler: bool
-    files: tuple[str, ...]
-    changed: tuple[str, ...]
-    units: tuple[UnitFacts, ...]
-
-
-@dataclass(frozen=True)
-class SupportFacts:
-    """One support mode that was compiled: its contacts ({frame: kind}), folder, rank and independents by name."""
-
-    name: str
-    contacts: Mapping[str, str]
-    folder: str
-    rank: RankFacts
-    independent: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Everything that the closing table shows.
-
-    unit_operations: arithmetic instructions of each module and of the rest; kernel_operations: of each kernel;
-    seconds: by pass; build: None when nothing was written.
-    """
-
-    robot: str
-    model: ModelFile
-    complexity: Complexity
-    joint_types: Mapping[str, int]
-    chord_types: Mapping[str, int]
-    ports: tuple[str, ...]
-    parameters: tuple[str, ...]
-    couplings: tuple[str, ...]
-    rank: RankFacts
-    charts: tuple[ChartFacts, ...]
-    unit_operations: Mapping[str, int]
-    kernel_operations: Mapping[str, int]
-    warnings: tuple[str, ...]
-    seconds: Mapping[str, float]
-    build: BuildFacts | None
-    supports: tuple[SupportFacts, ...] = ()
-
-    def chart(self, name: str) -> ChartFacts:
-        """The chart called `name`."""
-        return next(chart for chart in self.charts if chart.name == name)
 
 
 def gather(model: ModelFile, front: FrontEnd, build: BuildFacts | None, seconds: Mapping[str, float]) -> Facts:
@@ -152,6 +44,10 @@ def gather(model: ModelFile, front: FrontEnd, build: BuildFacts | None, seconds:
         warnings=mechanism.warnings,
         seconds={**front.seconds, **seconds},
         build=build,
+        drives=tuple(
+            DriveFacts(d.name, d.port, tuple(s.name for s in d.states), tuple(c.name for c in d.commands))
+            for d in mechanism.drives
+        ),
     )
 
 
@@ -176,54 +72,6 @@ def support_facts(front: FrontEnd, report: BuildReport) -> tuple[SupportFacts, .
         )
         for name, own in front.supports.items()
     )
-
-
-def as_data(facts: Facts) -> dict[str, Any]:
-    """The JSON report (docs/command-line.md); its keys stay."""
-    size = facts.complexity
-    return {
-        "format": FORMAT,
-        "robocompiler": VERSION,
-        "robot": facts.robot,
-        "model": {"path": str(facts.model.path), "shipped": facts.model.shipped},
-        "mechanism": {
-            "bodies": size.bodies,
-            "joints": {"total": sum(facts.joint_types.values()), "by_type": dict(facts.joint_types)},
-            "components": {"total": size.components, "floating": size.floating_components},
-            "couplings": list(facts.couplings),
-            "ports": list(facts.ports),
-            "parameters": list(facts.parameters),
-        },
-        "graph": {
-            "tree_joints": size.joints - size.chords,
-            "tree_velocities": size.tree_velocities,
-            "velocities": size.velocities,
-            "depth": size.depth,
-            "chords": {"total": size.chords, "kept": size.kept_chords, "by_type": dict(facts.chord_types)},
-            "path": {"shortest": size.path_min, "mean": size.path_mean, "longest": size.path_max},
-        },
-        "closure": {"rows": size.condensed_rows, "augmented_rows": size.full_rows},
-        "rank": asdict(facts.rank),
-        "charts": {chart.name: _chart_data(chart) for chart in facts.charts},
-        "operations": {
-            "total": sum(facts.kernel_operations.values()),
-            "units": dict(facts.unit_operations),
-            "kernels": dict(facts.kernel_operations),
-        },
-        "warnings": list(facts.warnings),
-        "seconds": {**facts.seconds, "total": sum(facts.seconds.values())},
-        "build": None if facts.build is None else asdict(facts.build),
-        "supports": [asdict(support) for support in facts.supports],
-    }
-
-
-def _chart_data(chart: ChartFacts) -> dict[str, Any]:
-    return {
-        "independent": list(chart.independent),
-        "largest_module": chart.largest_module,
-        "smallest_pivot": chart.smallest_pivot,
-        "modules": [asdict(module) for module in chart.modules],
-    }
 
 
 def _tally(kinds: Iterable[str]) -> dict[str, int]:

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from robocompiler.cli.facts import BuildFacts, ChartFacts, DriveFacts, Facts, RankFacts
 from robocompiler.cli.output import printable
-from robocompiler.cli.report import BuildFacts, ChartFacts, Facts, RankFacts
 from robocompiler.cli.shipped import ModelFile
 
 _SHOWN_FILES = 6  # changed files that are named before their number says the rest
@@ -77,11 +77,20 @@ def _summary_rows(facts: Facts) -> list[tuple[str, Text]]:
     for title, names in (("couplings", facts.couplings), ("ports", facts.ports), ("parameters", facts.parameters)):
         if names:
             rows.append((title, _named(len(names), ", ".join(names))))
+    if facts.drives:
+        rows.append(("drives", _named(len(facts.drives), "; ".join(map(_drive, facts.drives)))))
     if facts.build is None:  # else the table of the build tells them unit by unit
         kernels, total = len(facts.kernel_operations), sum(facts.kernel_operations.values())
         rows.append(("operations", _strong(f"{total:,}", f" in {counted(kernels, 'kernel')}")))
     rows += [("warning", Text(printable(warning), style="yellow")) for warning in facts.warnings]
     return rows
+
+
+def _drive(drive: DriveFacts) -> str:
+    """'servo on knee (states lag; commands target)'."""
+    groups = (("states", drive.states), ("commands", drive.commands))
+    inner = "; ".join(f"{title} {', '.join(names)}" for title, names in groups if names)
+    return f"{drive.name} on {drive.port}" + (f" ({inner})" if inner else "")
 
 
 def _components(facts: Facts) -> str:

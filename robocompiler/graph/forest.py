@@ -7,7 +7,7 @@ by exchanging one chord with one tree joint on its cycle until no exchange helps
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import networkx as nx
@@ -22,21 +22,22 @@ MAX_PASSES = 50  # every pass but the last strictly improves the tree; a handful
 Cost = tuple[int, int, int]
 
 
-def spanning_forest(mechanism: Mechanism) -> frozenset[str]:
+def spanning_forest(mechanism: Mechanism, cut_first: Collection[str] = ()) -> frozenset[str]:
     """Names of the joints in the forest of `mechanism`, whose bodies all hang on the world.
 
     The order of merit is: the preferences of `preferences`, then the sum over chords of path lengths, then the sum of
     body depths (both counted in moving joints, since fixed ones fold into constants), then joint names.  The last
-    three are improved by single exchanges to a local optimum.  The result does not depend on record order.
+    three are improved by single exchanges to a local optimum.  The result does not depend on record order.  Joints of
+    `cut_first` come before all that, so that the joints outside any spanning forest, given here, yield that forest.
 
     Raises:
         ModelError: see `joint_multigraph`.
-        ValueError: some body is not connected to the world (`hang_on_world` comes first).
+        ValueError: some body is not connected to the world (`hang_on_world` comes first), or an unknown joint.
     """
     graph = joint_multigraph(mechanism)
     if not nx.is_connected(graph):
         raise ValueError("every body must be connected to the world before the forest is chosen")
-    preference = preferences(mechanism)
+    preference = preferences(mechanism, cut_first)
     network = _network(mechanism, graph, preference)
     starts = (_kruskal(graph, _near_world_first(mechanism, graph, preference)), _kruskal(graph, preference))
     trees = [_improve(network, {network.index[name] for name in start}) for start in starts]

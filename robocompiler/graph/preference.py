@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import networkx as nx
 
 from robocompiler.graph.multigraph import joint_multigraph
@@ -37,15 +39,25 @@ def needed_joints(mechanism: Mechanism) -> frozenset[str]:
     return ported_joints(mechanism) | coupled_joints(mechanism) | frozenset(own)
 
 
-def preferences(mechanism: Mechanism) -> dict[str, Preference]:
+def preferences(mechanism: Mechanism, cut_first: Collection[str] = ()) -> dict[str, Preference]:
     """(class, freedoms) of every joint; a joint with a smaller pair is kept in the forest before one with a larger.
 
-    Classes: 0 free joints from the world, 1 fixed joints, 2 needed joints, 3 the rest, 4 contacts.  Within a class the
-    joints with the most freedoms are cut first, because their closures have the fewest condensed rows.
+    Classes: 0 free joints from the world, 1 fixed joints, 2 needed joints, 3 the rest, 4 contacts, 5 the joints of
+    `cut_first`, which the caller would rather have cut.  Within a class the joints with the most freedoms are cut
+    first, because their closures have the fewest condensed rows.
+
+    Raises:
+        ValueError: `cut_first` names no joint of the mechanism.
     """
+    unknown = sorted(set(cut_first) - {joint.name for joint in mechanism.joints})
+    if unknown:
+        raise ValueError(f"no joint to cut is called {', '.join(map(repr, unknown))}")
     needed = needed_joints(mechanism)
     contacts = contact_joints(mechanism) - needed
-    return {joint.name: (_class(joint, needed, contacts), JOINT_SHAPES[joint.type].nv) for joint in mechanism.joints}
+    return {
+        joint.name: (5 if joint.name in cut_first else _class(joint, needed, contacts), JOINT_SHAPES[joint.type].nv)
+        for joint in mechanism.joints
+    }
 
 
 def contact_joints(mechanism: Mechanism) -> frozenset[str]:

@@ -1,9 +1,13 @@
 """A support mode as a mechanism of its own: the same records, and one joint to the world per contact.
 
-A weld becomes a fixed joint and a point a spherical joint, placed where the frame stands in the floating robot's
-assembled reference.  The free joint of a component that is held is written out as a joint of the mechanism, under the
-name that it has when the robot floats: every coordinate keeps its name across the modes, the contacts are chords that
-close through it, and the ranks grow by six a weld and three a point.
+A weld becomes a fixed joint and a point a spherical joint to the world.  Where on the world is a matter of run-time
+parameters, `anchor:FRAME:x` and so on, since a walking robot sets its feet elsewhere at every step; their defaults are
+where the frame stands in the floating robot's assembled reference.  A point has three of them, a weld also a unit
+quaternion.  No name in a file has a colon, so that they meet no parameter of the user.
+
+The free joint of a component that is held is written out as a joint of the mechanism, under the name that it has when
+the robot floats: every coordinate keeps its name across the modes, the contacts are chords that close through it, and
+the ranks grow by six a weld and three a point.
 """
 
 from __future__ import annotations
@@ -14,18 +18,22 @@ from dataclasses import replace
 
 from robocompiler.errors import ModelError, Problem
 from robocompiler.graph.topology import Component, Topology
-from robocompiler.records.joint_types import JointType, coordinate_names
+from robocompiler.records.expressions import Symbol
+from robocompiler.records.joint_types import JOINT_SHAPES, JointType, coordinate_names
 from robocompiler.records.model import (
+    IDENTITY,
     WORLD,
     BasePose,
     Joint,
     Matrix3,
     Mechanism,
+    Parameter,
     Placement,
     Reference,
     Support,
     Vector3,
 )
+from robocompiler.records.rotations import quaternion_of_rotation
 
 FramePose = tuple[Matrix3, Vector3]
 CONTACT_JOINTS = {"weld": JointType.FIXED, "point": JointType.SPHERICAL}
@@ -66,7 +74,8 @@ def supported_mechanism(
     Args:
         topology: the floating robot's, with its synthesised free joints.
         name: the support mode.
-        poses: (R, p) of every contact frame of the mode in world axes: x_world = R x_frame + p, metres.
+        poses: (R, p) of every contact frame of the mode in world axes: x_world = R x_frame + p, metres; the defaults of
+            the anchors' parameters.
         reference: the floating robot's assembled coordinates by name (m, rad, quaternions); they become the seed.
 
     Returns:
@@ -87,18 +96,40 @@ def supported_mechanism(
     left_out = {component.free_joint for component in still}
 
     taken = {word for joint in floating.joints for word in (joint.name, *coordinate_names(joint.name, joint.type))}
-    contacts = []
+    contacts, parameters = [], list(floating.parameters)
     for contact, kind in support.contacts:
-        R, p = poses[contact]
+        anchor, own = _anchor(contact, kind, *poses[contact])
+        parameters += own
         label = _fresh(f"{contact}_support", taken)
-        contacts.append(Joint(label, CONTACT_JOINTS[kind], Placement(WORLD, R, p), placements[contact]))
+        contacts.append(Joint(label, CONTACT_JOINTS[kind], anchor, placements[contact]))
     kept = tuple(joint for joint in floating.joints if joint.name not in left_out)
     known = {word for joint in kept for word in coordinate_names(joint.name, joint.type)}
     seed = Reference(
         coordinates=tuple((word, value) for word, value in reference.items() if word in known),
         bases=tuple(_base(component, reference) for component in still),
     )
-    return replace(floating, name=f"{floating.name}_{name}", joints=(*kept, *contacts), supports=(), reference=seed)
+    return replace(
+        floating,
+        name=f"{floating.name}_{name}",
+        joints=(*kept, *contacts),
+        supports=(),
+        parameters=tuple(parameters),
+        reference=seed,
+    )
+
+
+def _anchor(contact: str, kind: str, R: Matrix3, p: Vector3) -> tuple[Placement, list[Parameter]]:
+    """Where on the world a frame is held, and the parameters that say so, by default (R, p)."""
+    values = (*p, *quaternion_of_rotation(R)) if kind == "weld" else p
+    suffixes = JOINT_SHAPES[JointType.FREE].coordinates[: len(values)]
+    parameters = [
+        Parameter(f"anchor:{contact}:{suffix}", value) for suffix, value in zip(suffixes, values, strict=True)
+    ]
+    x, y, z, *turn = (Symbol(parameter.name) for parameter in parameters)
+    if not turn:  # the turn of a point contact is counted from the orientation in the reference
+        return Placement(WORLD, R, (x, y, z)), parameters
+    qw, qx, qy, qz = turn
+    return Placement(WORLD, IDENTITY, (x, y, z), (qw, qx, qy, qz)), parameters
 
 
 def _placement(mechanism: Mechanism, contact: str) -> Placement:

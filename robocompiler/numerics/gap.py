@@ -25,7 +25,8 @@ class RankDecision:
 
     smallest_kept and largest_dropped are the singular values on the two sides of the gap, the worst over the probes
     (relative to each probe's largest one); gap is their ratio.  `clear` is False when values lie between NOISE and
-    CLEAR; those are listed in `between`.  singular_values are those of the first probe (the reference).
+    CLEAR; `between` lists those of the probe that has most of them.  singular_values are those of the first probe (the
+    reference).
     """
 
     rank: int
@@ -58,5 +59,6 @@ def decide_rank(matrices: Sequence[Array]) -> RankDecision:
     regular = [values for values, found in zip(spectra, ranks, strict=True) if found == rank]
     kept = min((float(values[rank - 1]) for values in regular if rank), default=1.0)
     dropped = max((float(values[rank]) for values in regular if values.size > rank), default=0.0)
-    between = tuple(sorted({float(v) for values in regular for v in values[rank:] if v > NOISE}, reverse=True))
+    unclear = [tuple(float(v) for v in values[rank:] if v > NOISE) for values in regular]
+    between = max(unclear, key=lambda values: (len(values), values), default=())
     return RankDecision(rank, kept, dropped, not between, between, tuple(map(float, spectra[0])), ranks)

@@ -61,8 +61,8 @@ def exp(rho: Array) -> tuple[Array, Array]:
     return R, np.einsum("...ij,...j->...i", V, rho[..., 3:])
 
 
-def log_rotation(R: Array) -> Array:
-    """Principal rotation vector (..., 3), |phi| <= pi; pi n at a half turn (Shepperd's four cases)."""
+def quaternion_of_rotation(R: Array) -> Array:
+    """Unit quaternion (..., 4) with w >= 0 (Shepperd's four cases: exact at half turns)."""
     trace = np.trace(R, axis1=-2, axis2=-1)
     diagonal = np.diagonal(R, axis1=-2, axis2=-1)
     odd = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
@@ -75,7 +75,19 @@ def log_rotation(R: Array) -> Array:
     best = np.argmax(np.diagonal(cases, axis1=-2, axis2=-1), axis=-1)
     q = np.take_along_axis(cases, best[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    q = np.where(q[..., :1] < 0, -q, q)
+    return np.asarray(np.where(q[..., :1] < 0, -q, q))
+
+
+def rotation_of_quaternion(quaternion: Array) -> Array:
+    """(..., 3, 3) of unit quaternions (w, x, y, z)."""
+    w, e = quaternion[..., :1, None], quaternion[..., 1:]
+    E = skew(e)
+    return np.asarray(np.eye(3) + 2 * (w * E + E @ E))
+
+
+def log_rotation(R: Array) -> Array:
+    """Principal rotation vector (..., 3), |phi| <= pi; pi n at a half turn."""
+    q = quaternion_of_rotation(R)
     s = np.linalg.norm(q[..., 1:], axis=-1)
     small = s < 1e-9
     factor = np.where(small, 2.0, 2 * np.arctan2(s, q[..., 0]) / np.where(small, 1.0, s))

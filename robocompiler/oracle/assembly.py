@@ -242,9 +242,9 @@ class Assembly(ABC):
     def _accept(self, pose: Pose, size: float, tolerance: float) -> None:
         gaps = [abs(float(gap)) for gap in self._gaps(pose)]
         worst = max(gaps, default=0.0)
-        _, names, _ = self.linearise(pose, None)
-        joint = names[gaps.index(worst)][0] if gaps else ""
         if size > 1e-8 or worst > tolerance:
+            _, names, _ = self.linearise(pose, None)
+            joint = names[gaps.index(worst)][0] if gaps else ""
             raise AssemblyError(
                 f"the oracle finds no assembled pose: last step {size:.2g}, largest gap {worst:.2g} at {joint}",
                 residual=worst,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import mul
 
 import numpy as np
 
@@ -14,7 +15,9 @@ _SINGULAR = 1e-13  # smallest pivot over its diagonal entry that counts as inert
 
 def inner(a: Sequence[Number], b: Sequence[Number]) -> Number:
     """a . b."""
-    return sum(x * y for x, y in zip(a, b, strict=True))
+    if len(a) != len(b):
+        raise ValueError(f"vectors of {len(a)} and {len(b)} numbers have no product")
+    return sum(map(mul, a, b))
 
 
 def solve_definite(

@@ -129,8 +129,10 @@ class MaximalModel(Assembly):
     def reduced(self, state: State) -> Reduced:
         """M_r and h_r for the state's independent velocities."""
         with self.arithmetic.context():
-            M, h = self._reduced(state)
-            return Reduced(state.independent, self.table(M).reshape(len(M), len(M)), self.table(h))
+            return self._as_tables(state, *self._reduced(state))
+
+    def _as_tables(self, state: State, M: list[list[Number]], h: list[Number]) -> Reduced:
+        return Reduced(state.independent, self.table(M).reshape(len(M), len(M)), self.table(h))
 
     def _reduced(self, state: State) -> tuple[list[list[Number]], list[Number]]:
         images = [self._inertia_times(state, column) for column in state.lift]
@@ -185,6 +187,7 @@ class MaximalModel(Assembly):
                 tuple(multipliers),
                 residual,
                 tuple(a),
+                self._as_tables(state, M, h),
             )
 
     def applied(self, state: State, efforts: Efforts) -> Table:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import mul
 
 from robocompiler.oracle.arithmetic import Arithmetic, Number
 from robocompiler.oracle.scene import GROUND, Frame
@@ -41,7 +42,7 @@ class Row:
 
     def __call__(self, V: Sequence[Number]) -> Number:
         """Value on a vector of 6 numbers a body."""
-        return sum(value * V[column] for column, value in self.entries.items())
+        return sum(map(mul, self.entries.values(), map(V.__getitem__, self.entries)))
 
     def __add__(self, other: Row) -> Row:
         entries = dict(self.entries)

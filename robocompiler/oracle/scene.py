@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from robocompiler.errors import ModelError, Problem
 from robocompiler.oracle.arithmetic import Arithmetic, Number
-from robocompiler.oracle.vectors import Matrix, Vector, identity, orthonormal, perpendiculars, plane_axes, unit
+from robocompiler.oracle.vectors import (
+    Matrix,
+    Vector,
+    by_quaternion,
+    identity,
+    multiply,
+    orthonormal,
+    perpendiculars,
+    plane_axes,
+    unit,
+)
 from robocompiler.records.expressions import Scalar, fold
 from robocompiler.records.joint_types import JointType, coordinate_names, velocity_names
 from robocompiler.records.model import WORLD, Joint, Mechanism, Placement, Point
@@ -104,6 +114,9 @@ class Scene:
         """A record's frame; the rotation, given to double rounding, is made exactly orthonormal."""
         rows = placement.rotation
         R = orthonormal((self.vector(rows[0]), self.vector(rows[1]), self.vector(rows[2])))
+        if placement.turn is not None:
+            w, x, y, z = (self.scalar(value) for value in placement.turn)
+            R = multiply(by_quaternion((w, x, y, z), self.arithmetic), R)
         return Frame(self.index[placement.body], R, self.vector(placement.translation))
 
     def named_frame(self, name: str) -> Frame:

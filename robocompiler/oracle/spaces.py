@@ -6,7 +6,8 @@ rounding; what counts is the dominant row space, that of U1^T A, which the singu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter, mul
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ _NEGLIGIBLE = (
     1e-13  # entries of left null vectors that are rounding; dropped, they cost 1e-13 of the rows' disagreement
 )
 _SMALLEST_RCOND = 1e-13
+_SPARE = 1e-56  # relative correction that need not be made
 _PROMISED = 1e-52  # relative correction below which the 50 digits that are promised are there
 
 
@@ -185,6 +187,7 @@ class PreciseSpace:
         """x with K x = right (or K^T x = right), refined until the correction is rounding."""
         x = [self._arithmetic.number(0.0)] * self._columns
         residual, size, before = right, 0.0, np.inf
+        lines = _columns_of(K, self._columns) if transposed else [_line(row.entries) for row in K]
         for _ in range(60):
             largest = max((abs(value) for value in residual), default=0)
             if largest == 0:
@@ -196,13 +199,16 @@ class PreciseSpace:
             size = max(size, change)
             if change <= 100 * self._arithmetic.epsilon * size:
                 return x
+            if change <= 1e-6 * before < np.inf and change * (change / before) <= _SPARE * size:
+                return x  # what the next correction would be, by the digits that this one gained
             if change > 0.1 * before:
                 if change <= _PROMISED * size:  # rounding, which conditioning lifts above the bound before
                     return x
                 raise RankError("the constraints are too ill-conditioned to be refined from double")
             before = change
-            product = _transposed_product(K, x, self._columns) if transposed else [row(x) for row in K]
-            residual = [goal - value for goal, value in zip(right, product, strict=True)]
+            residual = [
+                goal - sum(map(mul, values, pick(x))) for goal, (pick, values) in zip(right, lines, strict=True)
+            ]
         raise RankError("refinement of the constraint solution did not end")
 
 
@@ -217,12 +223,24 @@ def check_held(free: Array) -> None:
         raise RankError("the given speeds are not independent", {"singular_values": singular.tolist()})
 
 
-def _transposed_product(K: Sequence[Row], y: Sequence[Number], columns: int) -> list[Number]:
-    result: list[Number] = [0] * columns
-    for row, value in zip(K, y, strict=True):
+Line = tuple[Callable[[Sequence[Number]], Sequence[Number]], tuple[Number, ...]]
+
+
+def _line(entries: Mapping[int, Number]) -> Line:
+    """A sparse row as (what picks its places out of a vector, its values), for products that are taken many times."""
+    places, values = tuple(entries), tuple(entries.values())
+    if len(places) < 2:  # an itemgetter of one place gives no sequence
+        return (lambda x: [x[place] for place in places]), values
+    return itemgetter(*places), values
+
+
+def _columns_of(K: Sequence[Row], columns: int) -> list[Line]:
+    """The rows of K^T."""
+    entries: list[dict[int, Number]] = [{} for _ in range(columns)]
+    for k, row in enumerate(K):
         for column, entry in row.entries.items():
-            result[column] = result[column] + entry * value
-    return result
+            entries[column][k] = entry
+    return [_line(column) for column in entries]
 
 
 def independent_rows(rows: Sequence[Row], null: Array) -> list[int]:

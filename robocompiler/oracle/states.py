@@ -91,6 +91,8 @@ class Accelerations:
         bodies: (alpha; d/dt of the velocity of the body's origin), world axes, by body.
         multipliers: of the constraint rows; minimum norm where rows are redundant.
         residual: largest |A a + Adot V| over the constraint rows.
+        vector: the accelerations of all bodies, 6 numbers each.
+        reduced: M_r and h_r, which they were computed from.
     """
 
     udot: Table
@@ -99,6 +101,7 @@ class Accelerations:
     multipliers: tuple[Number, ...]
     residual: float
     vector: tuple[Number, ...]
+    reduced: Reduced
 
 
 @dataclass(frozen=True)

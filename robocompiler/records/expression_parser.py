@@ -4,17 +4,22 @@ sum     = product {("+" | "-") product}
 product = signed {("*" | "/") signed}
 signed  = ("+" | "-") signed | power
 power   = atom ["**" signed]                      (so -a**2 = -(a**2) and 2**-1 is legal)
-atom    = number | name | `any name` | function "(" sum {"," sum} ")" | "(" sum ")"
+atom    = number | name | `any name` | function "(" sum {"," sum} ")" | word "(" name ")" | "(" sum ")"
+
+`word` is a function of names that the caller allows: speed(`left-knee`) becomes the symbol "speed(left-knee)", which no
+other text gives, since names have no parentheses.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from robocompiler.errors import ModelError, Problem
-from robocompiler.records.expressions import FUNCTIONS, Apply, Constant, Expression, Symbol
+from robocompiler.records.expression_folding import real_value
+from robocompiler.records.expressions import FUNCTIONS, SHORTHANDS, Apply, Constant, Expression, Symbol, names
 from robocompiler.records.names import check_name, shown
 
 MAXIMUM_LENGTH = 4000
@@ -33,14 +38,16 @@ _TOKEN = re.compile(
 )
 
 
-def parse_expression(text: str) -> Expression:
-    """Tree of `text`; numbers, `pi`, names, + - * / **, parentheses and FUNCTIONS.
+def parse_expression(text: str, of_names: Collection[str] = ()) -> Expression:
+    """Tree of `text`; numbers, `pi`, names, + - * / **, parentheses, FUNCTIONS and SHORTHANDS.
+
+    `of_names` are functions whose argument is a name: `word(name)` becomes the symbol "word(name)".
 
     Raises ModelError with one Problem that says what was expected and at which column.
     """
     if len(text) > MAXIMUM_LENGTH:
         raise _fault(f"the expression has {len(text)} characters; at most {MAXIMUM_LENGTH} are read")
-    return _Parser(_tokens(text)).parse()
+    return _Parser(_tokens(text), of_names).parse()
 
 
 @dataclass(frozen=True)
@@ -84,9 +91,17 @@ def _foreign(token: _Token) -> str:
     )
 
 
+def _quoted(token: _Token) -> str:
+    fault = check_name(token.text.replace(":", "_", 1))
+    if fault:
+        raise _fault(f"{shown(token.text)} at column {token.column}: {fault}")
+    return token.text
+
+
 class _Parser:
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[_Token], of_names: Collection[str]) -> None:
         self._tokens = tokens
+        self._of_names = of_names
         self._next = 0
         self._depth = 0
         self._levels: dict[int, int] = {}  # height of each Apply built, by id: all stay alive inside the final tree
@@ -161,10 +176,7 @@ class _Parser:
                 raise _fault(f"the number {shown(token.text)} is too large")
             return Constant(value)
         if token.kind == "quoted":
-            fault = check_name(token.text.replace(":", "_", 1))
-            if fault:
-                raise _fault(f"{shown(token.text)} at column {token.column}: {fault}")
-            return Symbol(token.text)
+            return Symbol(_quoted(token))
         if token.kind == "name":
             return self._name(token)
         if token.text == "(":
@@ -178,21 +190,42 @@ class _Parser:
             return self._call(token)
         if token.text == "pi":
             return Constant(math.pi)
-        if token.text in FUNCTIONS:
+        if token.text in FUNCTIONS or token.text in SHORTHANDS or token.text in self._of_names:
             raise _fault(f"{token.text} is a function; give it its argument in parentheses")
         return Symbol(token.text)
 
     def _call(self, token: _Token) -> Expression:
-        arity = FUNCTIONS.get(token.text)
+        if token.text in self._of_names:
+            return self._of_name(token)
+        arity = FUNCTIONS.get(token.text, SHORTHANDS.get(token.text))
         if arity is None:
-            raise _fault(f"unknown function {shown(token.text)} (allowed: {', '.join(FUNCTIONS)})")
+            allowed = ", ".join((*FUNCTIONS, *SHORTHANDS, *self._of_names))
+            raise _fault(f"unknown function {shown(token.text)} (allowed: {allowed})")
         arguments = [self._sum()]
         while self._accept(","):
             arguments.append(self._sum())
         self._close()
         if len(arguments) != arity:
             raise _fault(f"{token.text} takes {arity} argument{'s' * (arity > 1)}, not {len(arguments)}")
-        return self._apply(token.text, *arguments)
+        return self._clamp(*arguments) if token.text == "clamp" else self._apply(token.text, *arguments)
+
+    def _clamp(self, value: Expression, lower: Expression, upper: Expression) -> Expression:
+        """min(max(value, lower), upper); bounds that are numbers must not be swapped."""
+        if not names(lower) | names(upper):
+            bounds = real_value(lower, {}), real_value(upper, {})
+            if bounds[0] > bounds[1]:
+                raise _fault(f"clamp: the lower bound {bounds[0]:g} is above the upper bound {bounds[1]:g}; swap them")
+        return self._apply("min", self._apply("max", value, lower), upper)
+
+    def _of_name(self, function: _Token) -> Expression:
+        """The symbol of a function of names; its opening parenthesis is read already."""
+        token = self._peek
+        if token.kind not in ("name", "quoted"):
+            raise _fault(f"{function.text} takes a name, but found {token}")
+        self._next += 1
+        name = _quoted(token) if token.kind == "quoted" else token.text
+        self._close()
+        return Symbol(f"{function.text}({name})")
 
     def _close(self) -> None:
         if not self._accept(")"):

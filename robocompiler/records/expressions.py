@@ -1,7 +1,7 @@
 """Expressions of the input language as immutable trees.
 
-Used for scalars that depend on run-time parameters (`mass: 0.5*payload`), for nonlinear couplings and, later, for drive
-laws.  A tree is evaluated by `fold` over any number type (floats, CasADi SX, mpmath), so that no text is ever executed.
+Used for scalars that depend on run-time parameters (`mass: 0.5*payload`), for nonlinear couplings and for drive laws.
+A tree is evaluated by `fold` over any number type (floats, CasADi SX, mpmath), so that no text is ever executed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A name: a run-time parameter, or in couplings a joint coordinate."""
+    """A name: a run-time parameter, a joint coordinate (couplings, drives), or what a drive law names besides."""
 
     name: str
 
@@ -44,6 +44,7 @@ FUNCTIONS: dict[str, int] = {  # name: number of arguments
     "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 2, "sqrt": 1, "exp": 1, "log": 1,
     "tanh": 1, "sinh": 1, "cosh": 1, "abs": 1, "sign": 1, "min": 2, "max": 2, "hypot": 2,
 }  # fmt: skip
+SHORTHANDS: dict[str, int] = {"clamp": 3}  # written out by the parser: clamp(x, a, b) = min(max(x, a), b)
 
 
 class Algebra(Protocol):

@@ -7,6 +7,7 @@ Every reader notes its faults and then returns a harmless value, so that one pas
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from robocompiler.errors import ModelError
 from robocompiler.records.catalogue import Catalogue
@@ -24,8 +25,11 @@ _STRUCTURAL = (
 )
 
 
-def expression(cursor: Cursor, catalogue: Catalogue) -> Expression | None:
-    """The value as an expression with constants folded, its names unchecked; None with a fault noted."""
+def expression(cursor: Cursor, catalogue: Catalogue, of_names: Collection[str] = ()) -> Expression | None:
+    """The value as an expression with constants folded, its names unchecked; None with a fault noted.
+
+    `of_names`: see `parse_expression`.
+    """
     node = cursor.node
     if not isinstance(node, ScalarNode) or node.is_null or node.is_truth_value or not node.text.strip():
         cursor.expected("a number")
@@ -40,7 +44,7 @@ def expression(cursor: Cursor, catalogue: Catalogue) -> Expression | None:
     fault = advice(text, catalogue.parameters)
     if fault is None:
         try:
-            return fold_constants(parse_expression(text))
+            return fold_constants(parse_expression(text, of_names))
         except ModelError as error:
             fault = f"expected a number or an expression, found {shown(text)}: {error.problems[0].message}"
     cursor.problem(fault)

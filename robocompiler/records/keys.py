@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 TOP_KEYS = (
-    "robocompiler", "name", "gravity", "bodies", "joints", "couplings", "ports", "frames", "supports", "parameters",
-    "reference", "scales",
+    "robocompiler", "name", "gravity", "bodies", "joints", "couplings", "ports", "drives", "frames", "supports",
+    "parameters", "reference", "scales",
 )  # fmt: skip
 BODY_KEYS = ("mass", "com", "inertia")
 ROTATION_KEYS = ("rpy", "quat", "matrix")
@@ -15,6 +15,9 @@ COUPLING_KEYS = ("terms", "constant", "expression")
 PORT_KINDS = ("joint", "terms", "distance")
 PORT_KEYS = (*PORT_KINDS, "limits")
 PORT_LIMIT_KEYS = ("displacement", "velocity", "effort")
+DRIVE_KEYS = ("port", "commands", "states", "constants", "effort", "rates")
+DRIVE_STATE_KEYS = ("initial", "unit")
+DRIVE_COMMAND_KEYS = ("unit",)
 POINT_KEYS = ("body", "xyz")
 CONTACTS = ("weld", "point")
 PARAMETER_KEYS = ("default",)

@@ -1,7 +1,8 @@
 """The physical records of a mechanism: what the user wrote, checked, in SI units; nothing that is derived.
 
 Every length-3 or 3x3 value is a tuple of floats so that records are hashable and comparable.  `Scalar` fields may be an
-expression over the run-time parameters; rotations and axes are always numbers, since structure hangs on them.
+expression over the run-time parameters; axes are always numbers, since structure hangs on them, and so are
+rotations but for the placements that hold a supported frame.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from robocompiler.records.joint_types import JointType
 Vector3 = tuple[float, float, float]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
 ScalarVector3 = tuple[Scalar, Scalar, Scalar]
+ScalarQuaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 Interval = tuple[float, float]
 
 WORLD = "world"
@@ -31,11 +33,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Placement:
-    """A frame fixed on a body: maps frame coordinates to body coordinates, x_body = R x + p."""
+    """A frame fixed on a body: maps frame coordinates to body coordinates, x_body = R x + p.
+
+    R is `rotation`, or with `turn` R(turn) `rotation`: a unit quaternion (w, x, y, z) over the run-time parameters.  No
+    file has a `turn`; the anchors of support modes do (`graph.supports`).
+    """
 
     body: str
     rotation: Matrix3 = IDENTITY
     translation: ScalarVector3 = ORIGIN
+    turn: ScalarQuaternion | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,42 @@ class Port:
 
 
 @dataclass(frozen=True)
+class DriveState:
+    """A state z of a drive: its value at the start, its unit where the user gives one, and zdot."""
+
+    name: str
+    initial: float
+    rate: Expression
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class DriveCommand:
+    """A command c of a drive, with its unit where the user gives one."""
+
+    name: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The constitutive law of the actuator behind a port:  f = f_f(z, c, l, ldot, q, v),  zdot = f_z(same).
+
+    The symbols of both laws are the drive's states, commands and constants, run-time parameters, joint coordinates, and
+    the names that parse_drives.py lists: the displacement and velocity of the port, speed(joint), and in rates the
+    effort.  Constants are numbers or expressions over parameters.
+    """
+
+    name: str
+    port: str
+    effort: Expression
+    states: tuple[DriveState, ...] = ()
+    commands: tuple[DriveCommand, ...] = ()
+    constants: tuple[tuple[str, Scalar], ...] = ()
+    source: Source = field(default=Source(), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class NamedFrame:
     """A frame of interest on a body (tool, sole)."""
 
@@ -178,6 +221,7 @@ class Mechanism:
     joints: tuple[Joint, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     ports: tuple[Port, ...] = ()
+    drives: tuple[Drive, ...] = ()
     frames: tuple[NamedFrame, ...] = ()
     supports: tuple[Support, ...] = ()
     parameters: tuple[Parameter, ...] = ()

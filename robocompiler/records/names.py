@@ -10,6 +10,7 @@ import re
 
 MAXIMUM_NAME_LENGTH = 64
 NAME_PATTERN = r"^[A-Za-z0-9_.\-/]([A-Za-z0-9_.\-/ ]{0,62}[A-Za-z0-9_.\-/])?$"
+UNIT_PATTERN = r"^[A-Za-z0-9/^.%\-]([A-Za-z0-9/^.%\- ]{0,22}[A-Za-z0-9/^.%\-])?$"
 IDENTIFIER_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 
 _NAME = re.compile(NAME_PATTERN.rstrip("$"))
@@ -37,11 +38,11 @@ def check_name(name: str) -> str | None:
     return None
 
 
-def check_identifier(name: str) -> str | None:
-    """Say what is wrong with `name` as the name of a parameter, or None when it is an identifier that is legal."""
+def check_identifier(name: str, what: str = "a parameter's name") -> str | None:
+    """Say what is wrong with `name`, which is `what`, or None when it is an identifier that is legal."""
     if _IDENTIFIER.fullmatch(name) is None:
         return (
-            "a parameter's name is an identifier: a letter or '_', then letters, digits and '_', "
+            f"{what} is an identifier: a letter or '_', then letters, digits and '_', "
             f"at most {MAXIMUM_NAME_LENGTH} characters"
         )
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 
@@ -39,3 +40,10 @@ def advice(text: str, parameters: Collection[str]) -> str | None:
         return f"{shown(text)} lacks an operator; write {number}*{word}"
     factor = f"; write {number}*{_SI[word]}" if word in _SI else ""
     return f"{shown(text)} looks like a value with a unit; values are plain SI numbers (m, kg, s, N, rad){factor}"
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as `value`.  Raises ValueError when it is not finite."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a finite number and cannot be written")
+    return repr(float(value))

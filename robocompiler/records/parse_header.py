@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from robocompiler.records.catalogue import Catalogue
 from robocompiler.records.cursor import Cursor
-from robocompiler.records.expressions import FUNCTIONS
+from robocompiler.records.expressions import FUNCTIONS, SHORTHANDS
 from robocompiler.records.fields import constant, vector3
 from robocompiler.records.keys import PARAMETER_KEYS, SCALE_KEYS
 from robocompiler.records.model import Parameter, Vector3
@@ -61,7 +61,7 @@ def parse_parameters(cursor: Cursor | None) -> tuple[Parameter, ...]:
 
 def _parameter(name: str, cursor: Cursor) -> Parameter:
     fault = check_identifier(name)
-    if fault is None and (name == "pi" or name in FUNCTIONS):
+    if fault is None and (name == "pi" or name in FUNCTIONS or name in SHORTHANDS):
         fault = f"{name} has a meaning in expressions already; choose another name"
     if fault:
         cursor.problem(fault)

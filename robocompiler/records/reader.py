@@ -14,6 +14,7 @@ from robocompiler.records.model import Mechanism
 from robocompiler.records.nodes import MappingNode, Node, ScalarNode
 from robocompiler.records.parse_bodies import parse_bodies
 from robocompiler.records.parse_couplings import parse_couplings
+from robocompiler.records.parse_drives import parse_drives
 from robocompiler.records.parse_frames import parse_frames, parse_supports
 from robocompiler.records.parse_header import (
     check_parameter_names,
@@ -78,6 +79,7 @@ def _mechanism(root: Node, log: Diagnostics) -> Mechanism:
         joints=parse_joints(fields.get("joints"), catalogue),
         couplings=parse_couplings(fields.get("couplings"), catalogue),
         ports=parse_ports(fields.get("ports"), catalogue),
+        drives=parse_drives(fields.get("drives"), frozenset(_keys(fields.get("ports"))), catalogue),
         frames=frames,
         supports=parse_supports(fields.get("supports"), frames, catalogue),
         parameters=parameters,

@@ -75,6 +75,21 @@ def rotation_of_quaternion(quaternion: Quaternion) -> Matrix3:
     )
 
 
+def quaternion_of_rotation(matrix: Matrix3) -> Quaternion:
+    """(w, x, y, z) of a rotation matrix, w >= 0, from its largest component; exact at half turns."""
+    (a, b, c), (d, e, f), (g, h, i) = matrix
+    candidates = (  # four times (component k) times the quaternion
+        (1 + a + e + i, h - f, c - g, d - b),
+        (h - f, 1 + a - e - i, b + d, c + g),
+        (c - g, b + d, 1 - a + e - i, f + h),
+        (d - b, c + g, f + h, 1 - a - e + i),
+    )
+    best = max(range(4), key=lambda k: candidates[k][k])
+    size = math.copysign(math.hypot(*candidates[best]), candidates[best][0])
+    w, x, y, z = candidates[best]
+    return (w / size, x / size, y / size, z / size)
+
+
 def orthonormality_error(matrix: Matrix3) -> float:
     """Largest entry of |R^T R - I|."""
     array: NDArray[np.float64] = np.array(matrix)

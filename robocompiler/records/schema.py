@@ -10,7 +10,7 @@ from typing import Any
 
 from robocompiler.records import keys
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
-from robocompiler.records.names import IDENTIFIER_PATTERN, NAME_PATTERN
+from robocompiler.records.names import IDENTIFIER_PATTERN, NAME_PATTERN, UNIT_PATTERN
 
 Schema = dict[str, Any]
 
@@ -66,6 +66,7 @@ def _top_level() -> dict[str, Schema]:
         "joints": {**_named(_ref("joint")), "minProperties": 1},
         "couplings": _optional(_named(_ref("coupling"))),
         "ports": _optional(_named(_ref("port"))),
+        "drives": _optional(_named(_ref("drive"))),
         "frames": _optional(_named(_ref("frame"))),
         "supports": _optional(_named(_ref("support"))),
         "parameters": _optional(_named(_ref("parameter"), IDENTIFIER_PATTERN)),
@@ -108,6 +109,7 @@ def _definitions() -> dict[str, Schema]:
             ]
         },
         "port": _port(),
+        "drive": _drive(),
         "support": {**_named({"enum": list(keys.CONTACTS)}), "minProperties": 1},
         "parameter": {"anyOf": [_ref("number"), _record({"default": _ref("number")}, ("default",))]},
         "pose": _record(pose),
@@ -175,6 +177,23 @@ def _port() -> Schema:
     }
     limits = _optional(_record(_limits("displacement")))
     return {"oneOf": [_record({kind: schema, "limits": limits}, (kind,)) for kind, schema in kinds.items()]}
+
+
+def _drive() -> Schema:
+    law = {"type": ["number", "string"], "description": "a number, or an expression over the names of the drive"}
+    unit = {"type": ["string", "number"], "pattern": UNIT_PATTERN, "description": "shown with the value, no factor"}
+    state = {"anyOf": [_ref("number"), _record({"initial": _ref("number"), "unit": unit}, ("initial",))]}
+    names = {"type": "array", "items": {"type": ["string", "boolean"]}, "uniqueItems": True}
+    units = _optional(_named(_optional(_record({"unit": unit})), IDENTIFIER_PATTERN))
+    properties: dict[str, Schema] = {
+        "port": _described(_ref("name"), "the port that this drive acts on; a port has at most one drive"),
+        "commands": {"anyOf": [names, units]},
+        "states": _optional(_named(state, IDENTIFIER_PATTERN)),
+        "constants": _optional(_named(_ref("number"), IDENTIFIER_PATTERN)),
+        "effort": _described(law, "f of the port"),
+        "rates": _optional(_named(law, IDENTIFIER_PATTERN)),
+    }
+    return _record(properties, ("port", "effort"))
 
 
 def _reference() -> Schema:

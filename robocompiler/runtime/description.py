@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.runtime.reports import ModuleInfo, PortInfo, RankReport
+from robocompiler.runtime.reports import DriveInfo, ModuleInfo, PortInfo, RankReport
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -50,6 +52,10 @@ class Description:
         }
         self.supports: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in manifest["supports"]}
         self.ports = tuple(_port(entry) for entry in manifest["ports"])
+        self.drives = tuple(_drive(entry) for entry in manifest["drives"])
+        self.drive_start: Array = np.array(
+            [state["initial"] for entry in manifest["drives"] for state in entry["states"]], dtype=np.float64
+        )
         self.rank_report = RankReport.of(manifest["rank"])
         self.condensed = Sparsity(manifest["condensed_pattern"])
         self.augmented = Sparsity(manifest["augmented_pattern"])
@@ -140,17 +146,19 @@ class Description:
 
     def check_quaternions(self, q: Array, repair: bool = False) -> None:
         """Refuse quaternions that are not of unit length; small deviations are repaired in place on request."""
-        for joint in self.joints:
-            if joint["type"] in ("spherical", "free"):
-                start, count = joint["q"]
-                part = q[start + count - 4 : start + count]
-                norm = float(np.linalg.norm(part))
-                if abs(norm - 1) > 1e-6:
-                    raise ValueError(
-                        f"joint {joint['name']!r}: its quaternion (w, x, y, z) has length {norm:.6g}, not 1"
-                    )
-                if repair and abs(norm - 1) > 4e-16:
-                    part /= norm
+        for name, place in self._quaternions:
+            part = q[place]
+            norm = math.sqrt(part.dot(part))
+            if abs(norm - 1) > 1e-6:
+                raise ValueError(f"joint {name!r}: its quaternion (w, x, y, z) has length {norm:.6g}, not 1")
+            if repair and abs(norm - 1) > 4e-16:
+                part /= norm
+
+    @cached_property
+    def _quaternions(self) -> tuple[tuple[str, slice], ...]:
+        """(joint, where its quaternion lies in q) of every spherical and free joint."""
+        balls = [joint for joint in self.joints if joint["type"] in ("spherical", "free")]
+        return tuple((joint["name"], slice(sum(joint["q"]) - 4, sum(joint["q"]))) for joint in balls)
 
     def violated_limits(self, q: Array, slack: float = 1e-9) -> dict[str, tuple[float, float, float]]:
         """{coordinate: (value, lower, upper)} of the position limits that q violates."""
@@ -183,6 +191,15 @@ class Sparsity:
 
 def _port(entry: Mapping[str, Any]) -> PortInfo:
     return PortInfo(entry["name"], entry.get("terms", {}), tuple(entry.get("distance", ())), entry["limits"])
+
+
+def _drive(entry: Mapping[str, Any]) -> DriveInfo:
+    def named(group: str) -> dict[str, str]:
+        return {f"{entry['name']}:{item['name']}": item["unit"] for item in entry[group]}
+
+    states, commands = named("states"), named("commands")
+    units = {name: unit for name, unit in (*states.items(), *commands.items()) if unit}
+    return DriveInfo(entry["name"], entry["port"], tuple(states), tuple(commands), units)
 
 
 def _range(place: Sequence[int]) -> range:

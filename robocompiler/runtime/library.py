@@ -24,9 +24,11 @@ class Library:
     def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
         self.folder = folder
         self.prefix: str = manifest["prefix"]
+        self._still = not manifest["charts"]["port"]["independent"]
         self.real = np.dtype(np.float64 if manifest["real"] == "double" else np.float32)
-        self._pointer = f"{manifest['real']}[]"
         self._ffi = cffi.FFI()
+        self._pointer = self._ffi.typeof(f"{manifest['real']}[]")
+        self._functions: dict[str, Any] = {}
         path = _checked_library(folder, manifest)
         try:
             self._ffi.cdef(manifest["cdef"])
@@ -39,10 +41,26 @@ class Library:
 
     def function(self, name: str) -> Any:
         """The C function `prefix_name`."""
+        known = self._functions.get(name)
+        if known is not None:
+            return known
         try:
-            return getattr(self._library, f"{self.prefix}_{name}")
+            self._functions[name] = getattr(self._library, f"{self.prefix}_{name}")
+            return self._functions[name]
         except AttributeError:
+            if self._still:
+                text = f"{self.prefix}: no {name}: nothing can move, so that it has no accelerations, ports or dynamics"
+                raise LoadError(text) from None
             raise LoadError(f"lib{self.prefix}.so has no function {self.prefix}_{name}; compile again") from None
+
+    def has(self, name: str) -> bool:
+        """Whether the manifest declares `prefix_name`."""
+        return hasattr(self._library, f"{self.prefix}_{name}")
+
+    def integers(self, values: NDArray[np.intc]) -> Any:
+        """A writable C array view of ints."""
+        buffer: Any = values
+        return self._ffi.from_buffer("int[]", buffer, require_writable=True)
 
     def input(self, values: Array) -> Any:
         """A C array view of `values` (copied only if the precision differs)."""

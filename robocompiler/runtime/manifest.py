@@ -29,6 +29,7 @@ _NEEDED: dict[str, type | tuple[type, ...]] = {
     "charts": dict,
     "frames": list,
     "ports": list,
+    "drives": list,
     "supports": list,
     "reference": list,
     "rank": dict,

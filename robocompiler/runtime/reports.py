@@ -34,6 +34,20 @@ class PortInfo:
 
 
 @dataclass(frozen=True)
+class DriveInfo:
+    """A drive and the port that it acts on.
+
+    states, commands: their names in z and c (`drive:name`); units: those that the file gives, by the same names.
+    """
+
+    name: str
+    port: str
+    states: tuple[str, ...]
+    commands: tuple[str, ...]
+    units: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class RankReport:
     """The rank decision with its evidence.
 

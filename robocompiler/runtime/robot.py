@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocompiler.errors import LoadError
+from robocompiler.runtime.anchors import Placed, anchor_poses, anchor_values, with_unit_quaternions
+from robocompiler.runtime.base import Array
+from robocompiler.runtime.batch import Batch
 from robocompiler.runtime.description import Description, unknown
+from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
-from robocompiler.runtime.mechanics import MechanicalInterface
+from robocompiler.runtime.prepared import Prepared
 
 
-class Robot(MechanicalInterface):
+class Robot(DriveInterface):
     """A compiled robot in one chart.
 
     q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the
@@ -23,6 +28,8 @@ class Robot(MechanicalInterface):
     that are not finite raise ValueError.  Methods with `out` write into it and return it.  Safe to share between
     threads.
     """
+
+    _batch: Batch | None = None
 
     # --- variants ---
 
@@ -33,13 +40,48 @@ class Robot(MechanicalInterface):
         return Robot(self._library, self._description, name, self._parameters)
 
     def with_parameters(self, values: Mapping[str, float]) -> Robot:
-        """This robot with other values of its run-time parameters (configurations must be assembled again)."""
+        """This robot with other values of its run-time parameters (configurations must be assembled again).
+
+        ValueError: an unknown name, a value that is not finite, or an anchor's quaternion that is not unit.
+        """
         for name, value in values.items():
             if name not in self._parameters:
                 raise unknown("parameter", name, self._parameters)
             if not np.isfinite(value):
                 raise ValueError(f"parameter {name!r}: not a finite number: {value}")
-        return Robot(self._library, self._description, self._chart, {**self._parameters, **values})
+        merged = with_unit_quaternions({**self._parameters, **values})
+        return Robot(self._library, self._description, self._chart, merged)
+
+    @property
+    def batch(self) -> Batch:
+        """Dynamics of many states at once, in the port chart; see `Batch`.
+
+        Raises LoadError when the robot was compiled without them, ValueError in another chart.
+        """
+        if self._chart != "port":
+            raise ValueError(f"batch functions are in the port chart, not in {self._chart!r}; use robot.chart('port')")
+        if self._batch is None:
+            self._batch = Batch(self._library, self._sizes, self._parameter_array)
+        return self._batch
+
+    def prepare(self, name: str) -> Prepared:
+        """A compiled function of the port chart with arrays of its own, for calls without overhead; see `Prepared`.
+
+        ValueError for a function that cannot be prepared, or in another chart.
+        """
+        if self._chart != "port":
+            raise ValueError(f"prepared calls are in the port chart, not in {self._chart!r}; use robot.chart('port')")
+        return Prepared(self._library, name, self._sizes, self._parameter_array)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {
+            "q": len(self.coordinates), "u": len(self.independent), "f": len(self.ports), "v": len(self.velocities),
+        }  # fmt: skip
+
+    @property
+    def _parameter_array(self) -> NDArray[Any]:
+        return np.array(list(self._parameters.values()), dtype=self._library.real)
 
     # --- support modes ---
 
@@ -52,7 +94,7 @@ class Robot(MechanicalInterface):
         """The robot held in a support mode, in this robot's chart and with its parameter values.
 
         Its coordinates have the names of this robot's, and those of its point contacts besides.  The contacts are where
-        the frames stand at this robot's `reference` (with parameters at their defaults).
+        the frames stand at this robot's `reference` (with parameters at their defaults) until `at` moves them.
 
         Raises:
             ValueError: no mode is called `name`.
@@ -71,6 +113,22 @@ class Robot(MechanicalInterface):
             raise LoadError(f"{file}: comes from another compile than {self.name!r}; {mend}")
         held = _robot(file, manifest)
         return held.chart(self._chart).with_parameters(self._parameters)
+
+    @property
+    def anchors(self) -> dict[str, tuple[Array | None, Array]]:
+        """Where the frames of this support mode are held: (R, p) in world axes by frame, R None for a point contact."""
+        return anchor_poses(self._parameters)
+
+    def at(self, poses: Mapping[str, Placed]) -> Robot:
+        """This held robot with contacts elsewhere: x_world = R x_frame + p (m).  Frames left out stay where they are.
+
+        A weld takes (R, p), as `pose` gives it; a point contact p, or (R, p) whose R does not count.  Configurations
+        must be assembled again: `held.at(...).assemble(q)` puts the frames there, with the independents of q.
+
+        Raises:
+            ValueError: a frame that no contact holds, or no pose.
+        """
+        return self.with_parameters(anchor_values(self._parameters, poses))
 
 
 def load(path: str | Path) -> Robot:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
-from robocompiler.records.model import Joint, Placement, Vector3
+from robocompiler.records.model import Joint, Placement
+from robocompiler.symbolic.exact_rotations import Digits, between, from_z, rounded, turned, unturned
 from robocompiler.symbolic.scalars import to_sx, vector_to_sx
-from robocompiler.symbolic.spatial import Pose
+from robocompiler.symbolic.spatial import Pose, rotation_quaternion
 
 Array = NDArray[np.float64]
 NOISE = 8 * float(np.finfo(np.float64).eps)
@@ -31,32 +32,19 @@ def clear_noise(matrix: Array) -> Array:
     return np.asarray(np.where(np.abs(np.abs(result) - 1) < NOISE, np.sign(result), result))
 
 
-def axis_rotation(axis: Vector3) -> Array:
-    """The rotation R_n with R_n z = n: the shortest one for n_z >= 0, else Rot(x, pi) times the shortest one.
-
-    It is a signed permutation for the six coordinate directions.  Its first two columns are the in-plane axes e1, e2 of
-    a planar joint.
-    """
-    n = np.array(axis, dtype=np.float64)
-    flip = np.diag([1.0, -1.0, -1.0]) if n[2] < 0 else np.eye(3)
-    x, y, z = flip @ n
-    w = 1.0 / (1.0 + z)
-    shortest = np.array([[1 - x * x * w, -x * y * w, x], [-x * y * w, 1 - y * y * w, y], [-x, -y, z]])
-    return clear_noise(flip @ shortest)
-
-
-def placement_pose(placement: Placement, parameters: Mapping[str, Any], turn: Array | None = None) -> Pose:
+def placement_pose(placement: Placement, parameters: Mapping[str, Any], turn: Digits | None = None) -> Pose:
     """A frame on a body as a symbolic pose (frame to body), turned by a constant rotation on the frame's side."""
-    R = np.array(placement.rotation, dtype=np.float64)
-    if turn is not None:
-        R = R @ turn
-    return Pose(cs.SX(clear_noise(R)), vector_to_sx(placement.translation, parameters))
+    R = cs.SX(clear_noise(rounded(turned(placement.rotation, unturned() if turn is None else turn))))
+    if placement.turn is not None:
+        R = cs.mtimes(rotation_quaternion(vector_to_sx(placement.turn, parameters)), R)
+    return Pose(R, vector_to_sx(placement.translation, parameters))
 
 
 def constant_product(a: Pose, b: Pose) -> Pose:
-    """a b for poses whose rotations are numbers, with rounding noise cleared."""
+    """a b for poses that coordinates do not enter, with rounding noise cleared where they are numbers."""
     product = a @ b
-    return Pose(cs.SX(clear_noise(cs.DM(product.R).full())), clear_symbolic_noise(product.p))
+    R = cs.SX(clear_noise(cs.DM(product.R).full())) if product.R.is_constant() else product.R
+    return Pose(R, clear_symbolic_noise(product.p))
 
 
 def clear_symbolic_noise(p: Any) -> Any:
@@ -83,11 +71,11 @@ class AlignedJoint:
 
 def align(joint: Joint, parameters: Mapping[str, Any]) -> AlignedJoint:
     """The z-aligned form of a joint record."""
-    turn_a = turn_b = axis_rotation(joint.axis) if JOINT_SHAPES[joint.type].has_axis else np.eye(3)
+    turn_a = turn_b = from_z(joint.axis) if JOINT_SHAPES[joint.type].has_axis else unturned()
     middle = None
     if joint.type is JointType.UNIVERSAL:
-        turn_b = axis_rotation(joint.axis2)
-        middle = clear_noise(turn_a.T @ turn_b)
+        turn_b = from_z(joint.axis2)
+        middle = clear_noise(rounded(between(turn_a, turn_b)))
     return AlignedJoint(
         joint.type,
         placement_pose(joint.a, parameters, turn_a),

@@ -157,7 +157,7 @@ class _Stages:
     def _tree(self) -> Kernel:
         forces = self.mechanics.tree_forces(self.v[2], self.a[2])
         return self._kernel(
-            "tree_forces",
+            "tree_kernel",
             "Forces that the tree's motion takes: inertia, gravity, armature, damping.",
             [("forces", "N m or N", cs.densify(forces))],
             self.v,
@@ -227,7 +227,9 @@ class _Stages:
     def _port_forces(self) -> Kernel:
         forces = cs.mtimes(self.port_program.tree_map.T, self.f[2])
         outputs = [("forces", "N m or N", cs.densify(forces))]
-        return self._kernel("port_forces", "Forces L_T^T f of port efforts on the tree's velocities.", outputs, self.f)
+        return self._kernel(
+            "port_forces_kernel", "Forces L_T^T f of port efforts on the tree's velocities.", outputs, self.f
+        )
 
     def _friction(self) -> Kernel:
         forces = cs.SX(self.topology.nv, 1)

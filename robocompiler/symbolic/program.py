@@ -19,11 +19,13 @@ from typing import Any
 import casadi as cs
 
 from robocompiler.symbolic.closures import Closure, ClosureProgram
+from robocompiler.symbolic.drives import DrivesProgram, build_drives
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.kinematics import TreeKinematics, tree_kinematics
 from robocompiler.symbolic.manifold import coordinate_rates, integrate
 from robocompiler.symbolic.mechanics_program import MechanicsProgram, build_mechanics
+from robocompiler.symbolic.module_solve import ModuleSolve, module_solve
 from robocompiler.symbolic.reduction import Chart, Module, Reduction
 
 SX = Any
@@ -46,11 +48,21 @@ class Pattern:
 
 @dataclass(frozen=True)
 class ModuleProgram:
-    """A module's linear system; `pattern` is k x (k + m), columns being its dependents, then its independents."""
+    """A module's linear system; `pattern` is k x (k + m), columns being its dependents, then its independents.
+
+    solve: its static solves, None for a module without dependents.
+    """
 
     module: Module
     system: Kernel
     pattern: Pattern
+    solve: ModuleSolve | None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """All kernels of the module."""
+        solves = (self.solve.newton, self.solve.lift) if self.solve else ()
+        return (self.system, *(kernel for kernel in solves if kernel is not None))
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,10 @@ class ChartProgram:
 
 @dataclass(frozen=True)
 class RobotProgram:
-    """Everything that the backend prints for one robot (mechanics: None where nothing can move)."""
+    """Everything that the backend prints for one robot.
+
+    mechanics: None where nothing can move; drives: None there as well, and where the mechanism declares none.
+    """
 
     name: str
     closures: ClosureProgram
@@ -99,25 +114,28 @@ class RobotProgram:
     poses: Kernel
     motions: Kernel
     mechanics: MechanicsProgram | None
+    drives: DrivesProgram | None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """All kernels."""
         blocks = [(b.closure, b.residual, b.jacobian, b.recover, b.speeds) for b in self.blocks]
-        systems = [m.system for chart in self.charts for m in chart.modules]
+        systems = [kernel for chart in self.charts for m in chart.modules for kernel in m.kernels]
         whole = (self.integrate, self.rates, self.poses, self.motions)
         mechanics = self.mechanics.kernels if self.mechanics else ()
-        return (*systems, *(k for block in blocks for k in block), *whole, *mechanics)
+        drives = self.drives.kernels if self.drives else ()
+        return (*systems, *(k for block in blocks for k in block), *whole, *mechanics, *drives)
 
 
 def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgram:
     """All kernels of a robot."""
     kinematics = tree_kinematics(closures.symbols)
     charts = tuple(
-        ChartProgram(chart, tuple(_module_program(closures, module) for module in chart.modules))
+        ChartProgram(chart, tuple(_module_program(closures, reduction, module) for module in chart.modules))
         for chart in reduction.charts
     )
     blocks = tuple(_closure_block(closures, module) for module in reduction.chart("port").modules)
+    moves = bool(reduction.chart("port").independent)
     return RobotProgram(
         name=closures.topology.mechanism.name,
         closures=closures,
@@ -125,24 +143,34 @@ def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgra
         charts=charts,
         blocks=blocks,
         kinematics=kinematics,
-        mechanics=build_mechanics(closures, reduction, kinematics) if reduction.chart("port").independent else None,
+        mechanics=build_mechanics(closures, reduction, kinematics) if moves else None,
+        drives=build_drives(closures.symbols) if moves else None,
         **_robot_kernels(closures, kinematics),
     )
 
 
-def _module_program(closures: ClosureProgram, module: Module) -> ModuleProgram:
-    rows = cs.vertcat(cs.SX(0, 1), *[closures.closures[c].rows for c in range(len(closures.closures))])
-    jacobian = cs.vertcat(cs.SX(0, closures.topology.nv), *[closure.jacobian for closure in closures.closures])
-    selected, columns = list(module.rows), [*module.dependents, *module.independents]
-    block = cs.sparsify(jacobian[selected, columns]) if selected else cs.SX(0, len(columns))
-    residual = rows[selected] if selected else cs.SX(0, 1)
+def _module_program(closures: ClosureProgram, reduction: Reduction, module: Module) -> ModuleProgram:
+    columns = [*module.dependents, *module.independents]
+    block, residual = cs.SX(0, len(columns)), cs.SX(0, 1)
+    if module.rows:
+        places = _offsets(closures.closures, False)
+        own = {row: k for k, row in enumerate(row for index in module.closures for row in places[index])}
+        members = [closures.closures[index] for index in module.closures]
+        selected = [own[row] for row in module.rows]
+        residual = cs.vertcat(*[closure.rows for closure in members])[selected]
+        block = cs.sparsify(cs.vertcat(*[closure.jacobian for closure in members])[selected, columns])
     kernel = make_kernel(
         closures.symbols,
         f"{module.name}_system",
         f"Selected closure rows of {module.name} and their Jacobian (dependent columns, then independent ones).",
         [("r", "selected rows, m or rad", residual), ("J", "Jacobian nonzeros", nonzeros(block))],
     )
-    return ModuleProgram(module, kernel, Pattern.of(block))
+    solve = None
+    if module.dependents:
+        rows = [reduction.row_scales[row] for row in module.rows]
+        sizes = [reduction.column_scales[index] for index in columns]
+        solve = module_solve(closures.symbols, module, residual, block, rows, sizes)
+    return ModuleProgram(module, kernel, Pattern.of(block), solve)
 
 
 def _offsets(closures: Sequence[Closure], full: bool) -> list[tuple[int, ...]]:

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-void fourbar_port_forces(const double q[FOURBAR_NQ], const double f[FOURBAR_NF], double forces[4])
+void fourbar_port_forces_kernel(const double q[FOURBAR_NQ], const double f[FOURBAR_NF],
+                                double forces[4])
 {
     const double a0 = f[0];
     (void)q;

@@ -1,0 +1,47 @@
+"""What a build is asked for and what it reports: plain data, importable without the compiler's passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Real = Literal["double", "float"]
+Progress = Callable[[str, str, float], None]
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """real: 'double' or 'float'; cc: compiler command or None to look for one; emit_only: write text, compile nothing;
+    workers: parallel compilers (None: one per core); extra_flags: follow the default flags, as ("-O0",) does; batch:
+    with functions over many states at once."""
+
+    real: Real = "double"
+    cc: str | None = None
+    emit_only: bool = False
+    workers: int | None = None
+    batch: bool = False
+    extra_flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did: folder, changed files, why each unit was compiled ('unchanged' if not), seconds a step.
+
+    digest: of the program, as its manifest has it; supports: the builds of support modes that the manifest lists.
+    """
+
+    folder: Path
+    prefix: str
+    changed: tuple[str, ...]
+    reasons: dict[str, str]
+    files: tuple[str, ...]
+    seconds: dict[str, float] = field(default_factory=dict)
+    digest: str = ""
+    supports: Mapping[str, BuildReport] = field(default_factory=dict)
+
+    @property
+    def compiled(self) -> tuple[str, ...]:
+        """Units that were compiled in this build."""
+        return tuple(name for name, why in self.reasons.items() if why != "unchanged")

@@ -1,0 +1,156 @@
+"""`robot.batch`: reduced dynamics of many states at once: several states in each vector lane, threads over blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robocompiler.errors import LoadError, RankError
+from robocompiler.runtime.library import Library
+
+Array = NDArray[np.float64]
+
+BLOCK = 64  # states below which another thread costs more than it saves
+
+
+class Batch:
+    """The batch functions of a robot in its port chart.
+
+    Arrays are (N, ...) with one state in each row; C-ordered float64 arrays (float32 for a float library) are used as
+    they are, others are copied.  `threads` splits the states: None takes one thread per core where there are enough of
+    them, 1 stays in the calling thread.  Numbers agree with the single calls to rounding, since products and sums are
+    fused where the processor can.
+    """
+
+    def __init__(self, library: Library, sizes: dict[str, int], parameters: Array) -> None:
+        """sizes: of a row of q, u and f."""
+        if not library.has("batch_lanes"):
+            raise LoadError(
+                f"{library.prefix}: compiled without batch functions; compile(..., batch=True) or "
+                "robocompile MODEL --batch adds them"
+            )
+        self._library, self._sizes = library, sizes
+        self._extra = (library.input(parameters),) if parameters.size else ()
+
+    @property
+    def lanes(self) -> int:
+        """States that one pass computes together on this processor."""
+        return int(self._library.function("batch_lanes")())
+
+    def forward_dynamics(
+        self,
+        Q: ArrayLike,
+        U: ArrayLike,
+        F: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """udot (N, d) for Q (N, nq), U (N, d), port efforts F (N, nf) and further forces tau (N, d) on u.
+
+        M_r udot + h_r = L^T f + tau.  RankError when a state is singular; it names the first such row.
+        """
+        count, q = self._rows(Q, "q", "Q", None)
+        force = None if tau is None else self._rows(tau, "u", "tau", count)[1]
+        inputs = (q, self._rows(U, "u", "U", count)[1], self._rows(F, "f", "F", count)[1], force)
+        return self._run("forward_dynamics", count, inputs, (self._sizes["u"],), out, threads)
+
+    def inverse_dynamics(
+        self, Q: ArrayLike, U: ArrayLike, Udot: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """tau_u (N, d) = M_r udot + h_r."""
+        count, q = self._rows(Q, "q", "Q", None)
+        inputs = [q, self._rows(U, "u", "U", count)[1], self._rows(Udot, "u", "Udot", count)[1]]
+        return self._run("inverse_dynamics", count, inputs, (self._sizes["u"],), out, threads)
+
+    def bias(self, Q: ArrayLike, U: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """h_r (N, d): inverse dynamics at udot = 0."""
+        count = len(np.atleast_1d(np.asarray(U)))
+        return self.inverse_dynamics(Q, U, np.zeros((count, self._sizes["u"])), out=out, threads=threads)
+
+    def mass_matrix(self, Q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """M_r (N, d, d)."""
+        count, q = self._rows(Q, "q", "Q", None)
+        d = self._sizes["u"]
+        return self._run("mass_matrix", count, [q], (d, d), out, threads)
+
+    def _rows(self, value: ArrayLike, kind: str, name: str, count: int | None) -> tuple[int, Array]:
+        """(N, the array in the library's precision); ValueError for another shape or numbers that are not finite."""
+        array = np.ascontiguousarray(value, dtype=self._library.real)
+        size = self._sizes[kind]
+        if array.ndim != 2 or array.shape[1] != size or (count is not None and array.shape[0] != count):
+            wanted = f"({'N' if count is None else count}, {size})"
+            raise ValueError(f"{name} must have shape {wanted}, got {np.shape(value)}")
+        if not np.isfinite(array).all():
+            row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+            raise ValueError(f"{name} has entries that are not finite numbers, first in row {row}")
+        return len(array), array
+
+    def _run(
+        self,
+        name: str,
+        count: int,
+        inputs: Sequence[Array | None],
+        shape: tuple[int, ...],
+        out: Array | None,
+        threads: int | None,
+    ) -> Array:
+        full = (count, *shape)
+        if out is not None and (out.shape != full or out.dtype != np.float64):
+            raise ValueError(f"out must be a float64 array of shape {full}, got {out.dtype} {out.shape}")
+        direct = out is not None and out.flags.c_contiguous and out.dtype == self._library.real
+        result: Any = out if direct else np.empty(full, dtype=self._library.real)
+        status = np.zeros(count, dtype=np.intc)
+        blocks = self._blocks(count, threads)
+        if len(blocks) > 1:
+            list(self._pool.map(lambda block: self._call(name, block, inputs, result, status), blocks))
+        else:
+            for block in blocks:
+                self._call(name, block, inputs, result, status)
+        self._judge(name, status)
+        if out is None:
+            return np.asarray(result, dtype=np.float64)
+        if not direct:
+            out[...] = result
+        return out
+
+    def _blocks(self, count: int, threads: int | None) -> list[slice]:
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads}")
+        most = _cores() if threads is None else threads
+        parts = max(1, min(most, count // BLOCK if threads is None else count))
+        size = -(-count // parts) if count else 0
+        lanes = self.lanes
+        size = -(-size // lanes) * lanes
+        return [slice(start, min(start + size, count)) for start in range(0, count, size or 1)]
+
+    def _call(self, name: str, rows: slice, inputs: Sequence[Array | None], result: Array, status: Any) -> None:
+        lib = self._library
+        given = [lib.null if value is None else lib.input(value[rows]) for value in inputs]
+        count = rows.stop - rows.start
+        function = lib.function(f"batch_{name}")
+        function(count, *given, *self._extra, lib.output(result[rows]), lib.integers(status[rows]))
+
+    def _judge(self, name: str, status: Any) -> None:
+        bad = np.flatnonzero(status)
+        if bad.size:
+            row = int(bad[0])
+            raise RankError(
+                f"batch.{name}: {bad.size} of {status.size} states are singular or overflow, first row {row} "
+                f"(status {int(status[row])}); call {name} for that state alone for more"
+            )
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(_cores(), thread_name_prefix="robocompiler-batch")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

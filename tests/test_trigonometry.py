@@ -1,0 +1,157 @@
+"""The shared sines and cosines of the generated C: within one unit in the last place of exact values, everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cffi
+import mpmath
+import numpy as np
+import pytest
+from c_support import host_toolchain, make_kernel
+
+from robocompiler.backend.emit import emit
+from robocompiler.backend.routine import Routine
+from robocompiler.backend.sharing import share_reciprocals, share_trigonometry
+from robocompiler.backend.straight_line import Operation
+from robocompiler.backend.toolchain import CompileJob, compile_objects, link_shared
+from robocompiler.compiler import run_front_end
+
+casadi = pytest.importorskip("casadi")
+MODEL = Path(__file__).resolve().parent.parent / "models" / "fourbar.yaml"
+Angles = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Angles]:
+    """library('float') evaluates sine and cosine of any angles by the four-bar's generated code."""
+    program = run_front_end(MODEL).program
+
+    def build(real: str) -> Angles:
+        folder = tmp_path_factory.mktemp(real)
+        emission = emit(program, real)  # type: ignore[arg-type]
+        for path, text in emission.files.items():
+            (folder / path).write_text(text)
+        source = folder / "fourbar_trigonometry.c"
+        count = int(re.search(r"NT = (\d+)", source.read_text())[1])  # type: ignore[index]
+        own, shared = folder / "t.o", folder / "t.so"
+        compile_objects([CompileJob("t", source, own, flags=("-O2",))], host_toolchain())
+        link_shared([own], shared, host_toolchain())
+        ffi = cffi.FFI()
+        ffi.cdef(f"void fourbar_trigonometry(const {real} *q, {real} *t);")
+        lib: Any = ffi.dlopen(str(shared))
+        kind = np.float64 if real == "double" else np.float32
+        nq = program.closures.topology.nq
+
+        def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            sines, cosines = [], []
+            for value in x.astype(kind):
+                q, t = np.full(nq, value, dtype=kind), np.zeros(2 * count, dtype=kind)
+                lib.fourbar_trigonometry(ffi.cast(f"{real} *", q.ctypes.data), ffi.cast(f"{real} *", t.ctypes.data))
+                sines.append(t[0])
+                cosines.append(t[count])
+            return np.array(sines), np.array(cosines)
+
+        return evaluate
+
+    return build
+
+
+def worst_error(found: np.ndarray, exact: list[Any], kind: Any) -> float:
+    """Largest error in units in the last place of the exact value."""
+    with mpmath.workdps(60):
+        errors = [
+            float(abs(mpmath.mpf(float(y)) - e)) / float(np.spacing(kind(abs(float(e)))))
+            for y, e in zip(found, exact, strict=True)
+        ]
+    return max(errors)
+
+
+def hard_angles(kind: Any) -> np.ndarray:
+    """Angles of all sizes, and the numbers next to multiples of a quarter turn, where the reduction cancels most."""
+    random = np.random.default_rng(5)
+    limit = 1e5 if kind is np.float64 else 1e4
+    near = kind(np.arange(-64, 65) * (np.pi / 2))
+    wide = kind(np.rint(random.uniform(-limit, limit, 600) / (np.pi / 2)) * (np.pi / 2))
+    parts = [
+        random.uniform(-4, 4, 6000), random.uniform(-limit, limit, 2000), random.uniform(-1e12, 1e12, 200),
+        10.0 ** random.uniform(-30, 0, 300), near, np.nextafter(near, kind(10)), wide, np.nextafter(wide, kind(0)),
+        [0.0, -0.0, limit, -limit, np.nextafter(kind(limit), kind(np.inf)), np.pi / 4, -np.pi / 4, 1e30],
+    ]  # fmt: skip
+    return np.concatenate([np.asarray(part, dtype=kind) for part in parts])
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_every_sine_and_cosine_is_within_one_unit_in_the_last_place(
+    real: str, library: Callable[[str], Angles]
+) -> None:
+    kind = np.float64 if real == "double" else np.float32
+    x = hard_angles(kind)
+    s, c = library(real)(x)
+    with mpmath.workdps(60):
+        exact_s = [mpmath.sin(mpmath.mpf(float(value))) for value in x]
+        exact_c = [mpmath.cos(mpmath.mpf(float(value))) for value in x]
+    assert worst_error(s, exact_s, kind) < 1.0
+    assert worst_error(c, exact_c, kind) < 1.0
+    assert (s[x == 0] == 0).all()
+
+
+def test_what_is_no_number_stays_none(library: Callable[[str], Angles]) -> None:
+    s, c = library("double")(np.array([np.nan, np.inf, -np.inf]))
+    assert np.isnan(s).all()
+    assert np.isnan(c).all()
+
+
+def call(routine: Routine, **given: np.ndarray) -> list[float]:
+    """The outputs of a routine by interpreting its instructions."""
+    values: list[float] = []
+    for value in routine.program.values:
+        if isinstance(value, Operation):
+            operands = [values[index] for index in value.operands]
+            symbols = [casadi.SX(x) for x in operands]
+            own = casadi.SX.unary(value.code, *symbols) if len(symbols) == 1 else casadi.SX.binary(value.code, *symbols)
+            values.append(float(own))
+        elif hasattr(value, "position"):
+            values.append(float(given[routine.inputs[value.argument].name][value.position]))
+        else:
+            values.append(value.value)
+    return [values[store.value] for store in sorted(routine.program.stores)]
+
+
+def test_kernels_share_angles_whatever_their_sign_and_form() -> None:
+    q, p, u = casadi.SX.sym("q", 3), casadi.SX.sym("p", 1), casadi.SX.sym("u", 1)
+    first = make_kernel({"q": q, "u": u}, {"x": casadi.vertcat(casadi.sin(q[0]), casadi.cos(-q[1]), u)}, "first")
+    outputs = casadi.vertcat(casadi.sin(-q[1]), casadi.cos(2 * q[2] + p), casadi.sin(u), casadi.sin(q[0]) * u)
+    second = make_kernel({"q": q, "p": p, "u": u}, {"y": outputs}, "second")
+    third = make_kernel({"q": q}, {"z": casadi.sqrt(q[0])}, "third")
+    shared = share_trigonometry([Routine.of(kernel) for kernel in (second, first, third)])
+    assert shared.count == 3
+    assert shared.angles is not None
+    given = {"q": np.array([0.3, -0.8, 2.0]), "p": np.array([0.25]), "u": np.array([1.7])}
+    x = np.array(call(shared.angles, **given))
+    assert sorted(x.tolist()) == sorted([0.3, -0.8, 4.25])
+    t = np.concatenate([np.sin(x), np.cos(x)])
+    own, other, plain = shared.routines
+    wanted = [np.sin(0.8), np.cos(4.25), np.sin(1.7), np.sin(0.3) * 1.7]
+    np.testing.assert_allclose(call(own, t=t, **given), wanted, rtol=1e-15)
+    np.testing.assert_allclose(call(other, t=t, **given), [np.sin(0.3), np.cos(0.8), 1.7], rtol=1e-15)
+    assert [argument.name for argument in own.inputs] == ["q", "t", "p", "u"]
+    assert plain.inputs == Routine.of(third).inputs
+    left = [v.code for v in own.program.values if isinstance(v, Operation) and v.code in (casadi.OP_SIN, casadi.OP_COS)]
+    assert left == [casadi.OP_SIN]  # that of u, which is no angle of the configuration
+
+
+def test_repeated_divisors_are_inverted_once() -> None:
+    x = casadi.SX.sym("q", 4)
+    outputs = casadi.vertcat(x[0] / x[3], x[1] / x[3], x[2] / x[3], x[0] / x[2], 1 / x[3], x[0] / 3)
+    routine = share_reciprocals(Routine.of(make_kernel({"q": x}, {"y": outputs})))
+    divisions = [
+        v for v in routine.program.values if isinstance(v, Operation) and v.code in (casadi.OP_DIV, casadi.OP_INV)
+    ]
+    assert len(divisions) == 3
+    q = np.array([1.1, 2.3, -0.7, 0.9])
+    wanted = [q[0] / q[3], q[1] / q[3], q[2] / q[3], q[0] / q[2], 1 / q[3], q[0] / 3]
+    np.testing.assert_allclose(call(routine, q=q), wanted, rtol=4e-16)
