@@ -135,6 +135,32 @@ def test_a_library_in_float_has_its_own_tolerances(tmp_path: Path) -> None:
     assert not check_robot(robot, read_mechanism(model), states=2, real="double").passed
 
 
+def test_support_modes_are_checked_against_their_own_records(tmp_path: Path) -> None:
+    """A free body with an arm, and a point of it that a mode holds."""
+    model = tmp_path / "puck.yaml"
+    model.write_text(
+        "robocompiler: 1\nname: puck\n"
+        "bodies:\n  puck: {mass: 2, com: [0.01, 0, 0.02], inertia: [0.02, 0.03, 0.04, 0, 0.001, 0]}\n"
+        "  arm: {mass: 0.5, com: [0.1, 0, 0], inertia: [0.001, 0.002, 0.002, 0, 0, 0]}\n"
+        "joints:\n  hinge: {type: revolute, a: {body: puck, xyz: [0, 0, 0.1]}, b: arm, axis: [0, 1, 0]}\n"
+        "frames:\n  rim: {body: puck, xyz: [0.1, 0.02, -0.03]}\n"
+        "supports:\n  pivot: {rim: point}\n"
+    )
+    result = run("check", model, "--support", "pivot", "-o", tmp_path / "build", "--states", 2, "--json")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["passed"]
+    ((name, mode),) = data["supports"].items()
+    assert (name, mode["passed"]) == ("pivot", True)
+    assert {"closure gaps", "forward dynamics"} <= {row["quantity"] for row in mode["quantities"]}
+    both = run("check", model, "--support", "pivot", "--library", tmp_path / "build" / "puck")
+    assert both.exit_code == 2
+    assert "does not go with --library" in both.output
+    alone = run("check", "--random", 1, "--support", "pivot")
+    assert alone.exit_code == 2
+    assert "--support does not go with --random" in alone.output
+
+
 def test_states_are_on_the_manifold_within_limits_and_reproducible(compiled: Compiled) -> None:
     robot, records = compiled("stewart"), read_mechanism(MODELS / "stewart.yaml")
     samples = draw(robot, records, 5, seed=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -87,6 +88,25 @@ def test_what_cannot_move_is_checked_as_far_as_it_goes(tmp_path: Path) -> None:
         robot.energy(robot.reference, [])
 
 
+def test_a_massless_body_that_a_loop_carries_is_beyond_pinocchio_and_not_a_failure(tmp_path: Path) -> None:
+    """Two slides side by side, joined by a ball; one is massless, so that the open tree moves without inertia."""
+    heavy, light = Body("heavy", 2.0, inertia=(0.1, 0.1, 0.1, 0.0, 0.0, 0.0)), Body("light")
+    axis = (1.0, 0.0, 0.0)
+    slides = tuple(
+        Joint(f"slide_{body.name}", JointType.PRISMATIC, Placement(WORLD), Placement(body.name), axis)
+        for body in (heavy, light)
+    )
+    ball = Joint("ball", JointType.SPHERICAL, Placement("heavy"), Placement("light"))
+    records = Mechanism("carried", bodies=(heavy, light), joints=(*slides, ball))
+    report = check_robot(compile_unoptimised(records, tmp_path), records, states=2)
+    assert report.passed
+    compared = {finding.quantity for finding in report.findings if finding.reference == "maximal coordinates"}
+    assert {"mass matrix", "forward dynamics"} <= compared
+    if importlib.util.find_spec("pinocchio"):
+        assert any("motion without inertia" in reason for reason in report.skipped)
+        assert not any(finding.quantity == "constrained accelerations" for finding in report.findings)
+
+
 @pytest.mark.parametrize(
     "error", [RankError("the rank of the closures is not clear"), AssemblyError("open"), CompileError("cc failed")]
 )
@@ -115,6 +135,12 @@ def test_a_crash_is_found_and_costs_no_other_seed() -> None:
     assert [outcome.verdict for outcome in outcomes] == ["passed", "failed"]
     assert "died" in outcomes[1].reason
     assert tally.words() == "1 passed, 0 refused, 1 failed"
+
+
+def test_processes_are_renewed_and_none_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robocompiler.cli.random_check._FRESH", 1)
+    outcomes = check_many((2, 3, 4), dies_at_one, 1, Tally(3, quiet=True))
+    assert [(outcome.seed, outcome.verdict) for outcome in outcomes] == [(2, "passed"), (3, "passed"), (4, "passed")]
 
 
 def test_a_failing_run_has_exit_code_8(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

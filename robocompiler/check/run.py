@@ -66,7 +66,8 @@ def check_robot(
     tolerances = Tolerances.of(real == "double")
     maximal = MaximalCheck(robot, model, tolerances, "50 digits" if precise else "maximal coordinates")
     pinocchio = PinocchioCheck(robot, mechanism, tolerances.relative, tolerances.floor)
-    ledger, skipped = Ledger(), list(pinocchio.skipped)
+    ledger = Ledger()
+    skipped: list[str] = []
     if not robot.independent:
         skipped.append("accelerations and dynamics: nothing can move")
     for k, sample in enumerate(draw(robot, mechanism, states, seed)):
@@ -77,7 +78,7 @@ def check_robot(
             pinocchio.at(sample, ledger)
         if progress is not None:
             progress(k + 1)
-    return CheckReport(robot.name, states, seed, ledger.findings(), tuple(skipped))
+    return CheckReport(robot.name, states, seed, ledger.findings(), (*pinocchio.skipped, *skipped))
 
 
 def _parameters(robot: Robot, mechanism: Mechanism) -> dict[str, float]:

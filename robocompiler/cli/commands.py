@@ -74,6 +74,7 @@ def robocompile() -> None:
 @click.option("--cc", metavar="COMMAND", help="C compiler, e.g. clang or 'zig cc' [default: CC, or cc, gcc, clang].")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at a time [default: one per core].")
 @click.option("--emit-only", is_flag=True, help="Write the C text and compile nothing.")
+@click.option("--fast-compile", is_flag=True, help="Compile without optimisation: soon there, several times slower.")
 @click.option("--batch", is_flag=True, help="With functions over many states at once (vector lanes).")
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
@@ -87,7 +88,7 @@ def compile_command(
     source = _find(model, options["quiet"])
     choices = BuildOptions(
         real=options["real"], cc=options["cc"], emit_only=options["emit_only"], workers=options["jobs"],
-        batch=options["batch"],
+        batch=options["batch"], extra_flags=("-O0",) if options["fast_compile"] else (),
     )  # fmt: skip
     facts = _compiled_facts(source, output, independent, supports, choices, options["quiet"])
     if options["as_json"]:
@@ -180,6 +181,7 @@ def inspect_command(
 @click.option(
     "--output", "-o", default="build", show_default=True, metavar="FOLDER", help="Where MODEL is compiled to."
 )
+@click.option("--support", "supports", multiple=True, metavar="NAME", help="Check this support mode too, or `all`.")
 @click.option("--states", type=click.IntRange(min=1), help="Number of random states [default: 10; with --random 2].")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed, or the first of --random."
@@ -200,11 +202,13 @@ def check_command(context: click.Context, /, model: str | None, count: int | Non
     if (model is None) == (count is None):
         both = "MODEL and --random N are alternatives; give one of them."
         raise click.UsageError("Missing argument 'MODEL' (or --random N)." if model is None else both)
-    foreign = {"jobs", "save"} if count is None else {"library", "output", "precise"}
+    foreign = {"jobs", "save"} if count is None else {"library", "output", "precise", "supports"}
     given = [n for n in sorted(foreign) if context.get_parameter_source(n) is not click.core.ParameterSource.DEFAULT]
     if given:
         where = "only goes with --random N" if count is None else "does not go with --random"
-        raise click.UsageError(f"--{given[0]} {where}.")
+        raise click.UsageError(f"--{given[0].removesuffix('s') if given[0] == 'supports' else given[0]} {where}.")
+    if options["library"] and options["supports"]:
+        raise click.UsageError("--support compiles the mode's records, so it does not go with --library.")
     if model is not None:
         return _check_model(model, options)
     assert count is not None
@@ -223,20 +227,32 @@ def _check_model(model: str, options: dict[str, Any]) -> int:
     quiet, states, folder = options["quiet"], options["states"] or 10, options["library"]
     source = _find(model, quiet)
     mechanism = read_mechanism(source.path)
+    held: dict[str, Any] = {}
     with display(quiet) as progress:
         if folder is None:
-            folder = compile_to_folder(mechanism, options["output"], progress=progress)[1].folder
-        begin = time.monotonic()
+            front, build = compile_to_folder(
+                mechanism, options["output"], supports=options["supports"], progress=progress
+            )
+            folder, held = build.folder, {name: mode.mechanism for name, mode in front.supports.items()}
         real = read_manifest(find_manifest(folder))["real"]
-        report = check_robot(
-            load(folder), mechanism, states=states, seed=options["seed"], precise=options["precise"], real=real
-        )
-        progress("check", f"{states} random states", time.monotonic() - begin)
+        robot = load(folder)
+        reports = []
+        for name, records in {"": mechanism, **held}.items():
+            begin = time.monotonic()
+            reports.append(
+                check_robot(
+                    robot.support(name) if name else robot, records, states=states, seed=options["seed"],
+                    precise=options["precise"], real=real,
+                )
+            )  # fmt: skip
+            progress("check", f"{name or robot.name}: {states} random states", time.monotonic() - begin)
     if options["as_json"]:
-        write_out(json_text(check_data(report)))
+        data = check_data(reports[0])
+        modes = {name: check_data(report) for name, report in zip(held, reports[1:], strict=True)}
+        write_out(json_text({**data, "supports": modes} if modes else data))
     elif not quiet:
-        write_out(check_text(report))
-    return 0 if report.passed else FAILED
+        write_out("\n".join(check_text(report) for report in reports))
+    return 0 if all(report.passed for report in reports) else FAILED
 
 
 def _check_random(count: int, options: dict[str, Any]) -> int:

@@ -50,9 +50,14 @@ def check_many(seeds: Sequence[int], task: Task, jobs: int, tell: Callable[[Outc
 
 
 def _outcomes(seeds: Sequence[int], task: Task, jobs: int) -> Iterator[Outcome]:
-    """A crash takes all processes of a pool along; the seeds that were lost are then checked one by one."""
+    """Pool after pool, so that loaded libraries do not fill the memory.
+
+    A crash takes all processes of a pool along; the seeds that were lost are then checked one by one.
+    """
     lost: list[int] = []
-    yield from _in_pool(seeds, task, jobs, lost)
+    size = _FRESH * jobs  # a pool's own limit of tasks per process (max_tasks_per_child) hangs in Python 3.11
+    for first in range(0, len(seeds), size):
+        yield from _in_pool(seeds[first : first + size], task, jobs, lost)
     for seed in lost:
         again: list[int] = []
         yield from _in_pool([seed], task, 1, again)
@@ -63,7 +68,7 @@ def _outcomes(seeds: Sequence[int], task: Task, jobs: int) -> Iterator[Outcome]:
 def _in_pool(seeds: Sequence[int], task: Task, jobs: int, lost: list[int]) -> Iterator[Outcome]:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for the processes: one mechanism a core, not one matrix
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(seeds)), mp_context=spawn, max_tasks_per_child=_FRESH)
+    pool = ProcessPoolExecutor(min(jobs, len(seeds)), mp_context=spawn)
     try:
         waiting: dict[Future[Outcome], int] = {}
         for seed in seeds:
