@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from robocompiler.backend.build import build_robot
@@ -49,7 +49,10 @@ class BenchOptions:
     native: bool = False
     precise: bool = False
     peers: bool = True
-    build: BuildOptions = BuildOptions()
+    build: BuildOptions = field(default_factory=BuildOptions)
+
+
+DEFAULT = BenchOptions()
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def bench(
     mechanism: Mechanism,
     program: RobotProgram,
     output: Path,
-    options: BenchOptions = BenchOptions(),
+    options: BenchOptions = DEFAULT,
     progress: Progress | None = None,
 ) -> BenchReport:
     """Build `program` into `output`/<name>/ with batches, and measure it.
