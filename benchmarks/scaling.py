@@ -102,8 +102,8 @@ def measure(mechanism: Mechanism, size: int, folder: Path, toolchain: Toolchain,
     return Point(
         size=size, freedoms=len(robot.independent), modules=len(robot.chart("inner").modules),
         front=sum(front.seconds.values()), build=sum(report.seconds.values()), units=len(report.reasons),
-        object_bytes=sum(path.stat().st_size for path in objects), operations=every,
-        loop_operations=of_loops,        forward=spreads[0], update=spreads[1], correct=spreads[2], error=_error(robot, mechanism),
+        object_bytes=sum(path.stat().st_size for path in objects), operations=every, loop_operations=of_loops,
+        forward=spreads[0], update=spreads[1], correct=spreads[2], error=_error(robot, mechanism),
     )  # fmt: skip
 
 
@@ -172,8 +172,8 @@ def series(points: Sequence[Point]) -> dict[str, list[tuple[float, float]]]:
 def section(family: Family, points: Sequence[Point], picture: str) -> str:
     """The Markdown of a family."""
     header = [
-        family.unit, "freedoms", "modules", "front end, s", "build, s", "units", "objects, KiB", "operations", "of loops",
-        "forward dynamics, us", "per operation, ns", "one module, us", "all modules, us", "delta_a",
+        family.unit, "freedoms", "modules", "front end, s", "build, s", "units", "objects, KiB", "operations",
+        "of loops", "forward dynamics, us", "per operation, ns", "one module, us", "all modules, us", "delta_a",
     ]  # fmt: skip
     rows = [
         [
@@ -210,9 +210,10 @@ Written by `python -m benchmarks.scaling`; do not edit.
 Every size is compiled into an empty folder (`front end`: all passes up to the kernels; `build`: printing, the C
 compiler on all cores, linking) and called from C: median of {rounds} rounds with quartiles, processor time, {states}
 random states.  `one module` closes the first module of the inner chart after every dependent was pushed by up to
-{opening:g} rad or m, `all modules` closes all of them; both copy q.  Operations are those of forward dynamics, before
-sines are shared; those of the loops are its lift, velocities and curvature.  delta_a is the error of forward dynamics against maximal coordinates at one state, up to {bodies}
-bodies.  Exponents are slopes of a least-squares line through the logarithms.
+{opening:g} rad or m, `all modules` closes all of them; both copy q.  Operations are those of forward dynamics before
+sines are shared, those `of loops` its lift, velocities and curvature.  delta_a is the error of forward dynamics against
+maximal coordinates at one state, up to {bodies} bodies.  Exponents are slopes of a least-squares line through the
+logarithms.
 
 What belongs to a module alone (closing it, its lift, its curvature) grows linearly, and closing one module does not
 depend on how many there are, but for the copy of q.  Forward dynamics forms M_r, which is dense where each freedom
