@@ -16,10 +16,11 @@ def curves(title: str, axis: str, series: Mapping[str, Points]) -> str:
 
     ValueError when no series has a point, or a size or value is not positive.
     """
+    given = [point for points in series.values() for point in points]
+    if not given or min(min(point) for point in given) <= 0:
+        raise ValueError("nothing to draw, or a value that is not positive")
     grown = {name: [(x, y / points[0][1]) for x, y in points] for name, points in series.items() if points}
     every = [point for points in grown.values() for point in points]
-    if not every or min(min(point) for point in every) <= 0:
-        raise ValueError("nothing to draw, or a value that is not positive")
     x0, x1 = min(x for x, _ in every), max(x for x, _ in every)
     y0, y1 = min(1.0, *(y for _, y in every)), max(x1 / x0, *(y for _, y in every))
 

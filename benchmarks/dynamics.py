@@ -8,7 +8,6 @@ What `robocompile bench ROBOT --native` measures, as one page.  Most of the time
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from robocompiler.backend.atomic import write_atomically
 from robocompiler.bench.run import BenchOptions, BenchReport, bench
 from robocompiler.bench.timing import FORWARD
 from robocompiler.cli.bench import bench_data
+from robocompiler.cli.failures import json_text
 from robocompiler.compiler import run_front_end
 
 _HEAD = """\
@@ -29,11 +29,11 @@ Written by `python -m benchmarks.dynamics`; do not edit.
 
 Everything of a robot is sampled in turn, {rounds} rounds; tables give microseconds per state: **median** (minimum;
 quartiles), and the median of the ratios formed within a round.  Time is processor time of the measuring thread, except
-for `robot.batch`, which is on the wall clock.  C is called from C through a function's address, {states} random states in
-turn.  Pinocchio and MuJoCo are called from Python with one set of models, data and settings; an empty-work call of the
-same binding is sampled beside each and subtracted: Pinocchio's same function on a model without joints, MuJoCo's
-mj_camlight on a model without cameras and lights.  CasADi's C is the same function as ours, joined to one expression and
-printed by CasADi's code generator, compiled with the same flags.
+for `robot.batch`, which is on the wall clock.  C is called from C through a function's address, {states} random states
+in turn.  Pinocchio and MuJoCo are called from Python with one set of models, data and settings; an empty-work call of
+the same binding is sampled beside each and subtracted: Pinocchio's same function on a model without joints, MuJoCo's
+mj_camlight on a model without cameras and lights.  CasADi's C is the same function as ours, joined to one expression
+and printed by CasADi's code generator, compiled with the same flags.
 
 delta_a and delta_tau are |found - reference| / max(1, |reference|), the largest over the states, of the very results
 that were timed, against {reference}.
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for path in (options.json, options.output):
         path.parent.mkdir(parents=True, exist_ok=True)
     data = {report.robot: bench_data(report) for report in reports}
-    write_atomically(options.json, (json.dumps(data, indent=1) + "\n").encode())
+    write_atomically(options.json, json_text(data).encode())
     write_atomically(options.output, document(reports).encode())
 
 
