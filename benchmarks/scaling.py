@@ -30,8 +30,7 @@ from robocompiler.backend.atomic import write_atomically
 from robocompiler.backend.options import BuildOptions
 from robocompiler.backend.toolchain import Toolchain, find_toolchain
 from robocompiler.bench.driver import Driver
-from robocompiler.bench.states import references
-from robocompiler.check.states import draw
+from robocompiler.bench.states import references, samples
 from robocompiler.compiler import compile_to_folder
 from robocompiler.records.model import Mechanism
 from robocompiler.runtime.library import Library
@@ -82,12 +81,12 @@ def measure(mechanism: Mechanism, size: int, folder: Path, toolchain: Toolchain,
     front, report = compile_to_folder(mechanism, folder, options=options)
     objects = list((report.folder / ".cache").rglob("*.o"))
     robot = rc.load(report.folder)
-    samples = draw(robot, mechanism, STATES, 0)
-    q = np.array([one.q for one in samples])
+    drawn = samples(robot, mechanism, STATES, 0)
+    q = np.array([one.q for one in drawn])
     library = Library(report.folder, read_manifest(find_manifest(report.folder)))
     forward = Driver(folder / "forward", toolchain).loop(
         "single", library.function("forward_dynamics"), library,
-        [q, np.array([one.u for one in samples]), np.array([one.f for one in samples])], [], len(robot.independent),
+        [q, np.array([one.u for one in drawn]), np.array([one.f for one in drawn])], [], len(robot.independent),
     )  # fmt: skip
     manifest = read_manifest(find_manifest(report.folder))
     corrector = by_configuration.Driver(

@@ -20,15 +20,17 @@ import robocompiler as rc
 from robocompiler.backend.options import BuildOptions
 from robocompiler.backend.toolchain import find_toolchain
 from robocompiler.bench import mujoco_rows, pinocchio_rows
+from robocompiler.bench import states as states_module
 from robocompiler.bench.casadi_c import whole_function
 from robocompiler.bench.driver import Driver
 from robocompiler.bench.run import BenchOptions, BenchReport, bench
 from robocompiler.bench.states import References, references, worst
 from robocompiler.bench.timing import FORWARD, INVERSE, NetLoop, PythonLoop, Sample, Timed, measure_rounds
+from robocompiler.check.states import draw
 from robocompiler.cli import robocompile
 from robocompiler.cli.bench import bench_data, bench_text
 from robocompiler.compiler import FrontEnd, run_front_end
-from robocompiler.errors import CompileError, ModelError
+from robocompiler.errors import AssemblyError, CompileError, ModelError
 from robocompiler.oracle.arithmetic import MissingPackageError
 from robocompiler.records.reader import mechanism_from_dict, read_mechanism
 
@@ -136,6 +138,8 @@ def test_couplings_are_skipped_with_the_reason(compiled: Compiled) -> None:
     measured, skipped = pinocchio_rows.pinocchio_rows(robot, mechanism, references(robot, mechanism, 1))
     assert [row.solver for row in measured] == ["Pinocchio, aba of the open tree", "Pinocchio, rnea of the open tree"]
     assert [one.reason for one in skipped] == ["couplings have no counterpart in Pinocchio"]
+    (row,), _ = mujoco_rows.mujoco_rows(mechanism, references(robot, mechanism, 1))
+    assert row.error is None and row.note.endswith("couplings are left out, so that it solves another problem")
 
 
 def test_a_solver_that_is_far_off_is_not_timed(
@@ -199,6 +203,27 @@ def pendulum() -> dict[str, Any]:
         "joints": {"hinge": {"type": "revolute", "a": {"body": "world"}, "b": {"body": "rod"}, "axis": [0, 1, 0]}},
         "parameters": {"m": {"default": 0.7}},
     }
+
+
+def test_a_walk_into_a_corner_of_the_limits_is_drawn_again(
+    front: FrontEnd, report: BenchReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def stuck(robot: rc.Robot, mechanism: Any, count: int, seed: int) -> Any:
+        asked.append(seed)
+        if seed % 2 or seed >= 100:
+            raise AssemblyError("outside its limits")
+        return draw(robot, mechanism, count, seed)
+
+    monkeypatch.setattr(states_module, "draw", stuck)
+    robot = rc.load(report.folder)
+    found = states_module.samples(robot, front.mechanism, 3, 10)
+    assert asked == [10, 11, 12, 13, 14] and len(found) == 3
+    asked.clear()
+    with pytest.raises(AssemblyError, match="outside its limits"):
+        states_module.samples(robot, front.mechanism, 2, 100)
+    assert asked == [100, 101, 102]
 
 
 # --- the measuring itself ---

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.check.states import draw
+from robocompiler.check.states import Sample, draw
+from robocompiler.errors import AssemblyError, RankError
 from robocompiler.oracle.efforts import applied_forces
 from robocompiler.oracle.maximal import Efforts, MaximalModel
 from robocompiler.oracle.maximal_mp import PreciseModel
@@ -139,11 +139,29 @@ def references(robot: Robot, mechanism: Mechanism, count: int, seed: int = 0, *,
     Raises AssemblyError, RankError as drawing does; MissingPackageError where mpmath is needed and is not there.
     """
     model = PreciseModel(mechanism) if precise else MaximalModel(mechanism)
-    each = tuple(_reference(robot, model, sample) for sample in draw(robot, mechanism, count, seed))
+    each = tuple(_reference(robot, model, sample) for sample in samples(robot, mechanism, count, seed))
     return References(each, tuple(robot.parameters.values()))
 
 
-def _reference(robot: Robot, model: MaximalModel, sample: Any) -> Reference:
+def samples(robot: Robot, mechanism: Mechanism, count: int, seed: int) -> list[Sample]:
+    """`count` random states, each from a seed of its own.
+
+    A walk that ends in a corner of the joint limits is drawn again from the next seed; when more than `count` end so,
+    the error of the last one is raised.
+    """
+    found: list[Sample] = []
+    refused = 0
+    while len(found) < count:
+        try:
+            found += draw(robot, mechanism, 1, seed + len(found) + refused)
+        except (AssemblyError, RankError):
+            refused += 1
+            if refused > count:
+                raise
+    return found
+
+
+def _reference(robot: Robot, model: MaximalModel, sample: Sample) -> Reference:
     names = robot.independent
     near = model.pose(dict(zip(robot.coordinates, sample.q.tolist(), strict=True)))
     pose = model.project(near, names)
