@@ -209,16 +209,17 @@ Written by `python -m benchmarks.scaling`; do not edit.
 Every size is compiled into an empty folder (`front end`: all passes up to the kernels; `build`: printing, the C
 compiler on all cores, linking) and called from C: median of {rounds} rounds with quartiles, processor time, {states}
 random states.  `one module` closes the first module of the inner chart after every dependent was pushed by up to
-{opening:g} rad or m, `all modules` closes all of them; both copy q.  Operations are those of forward dynamics before
-sines are shared, those `of loops` its lift, velocities and curvature.  delta_a is the error of forward dynamics against
-maximal coordinates at one state, up to {bodies} bodies.  Exponents are slopes of a least-squares line through the
-logarithms.
+{opening:g} rad or m, `all modules` closes all of them.  Operations are those of forward dynamics before sines are
+shared, those `of loops` its lift, velocities and curvature.  delta_a is the error of forward dynamics against maximal
+coordinates at one state, up to {bodies} bodies.  Exponents are slopes of a least-squares line through the logarithms.
+Compile times are on the wall clock and suffer most from other programs: see the load.
 
-What belongs to a module alone (closing it, its lift, its curvature) grows linearly, and closing one module does not
-depend on how many there are, but for the copy of q.  Forward dynamics forms M_r, which is dense where each freedom
-moves all that stands on it: composite inertias cost n^2 for a chain of n and the factorisation n^3 / 6, with small
-factors.  On a balanced tree the freedoms of different branches do not meet and M_r stays sparse; a platform has six
-freedoms whatever its legs.
+Operations of the loops are those of independent modules and grow with their number.  Closing one module should not
+depend on how many there are, and closing all of them should be linear.  In time both grow faster: each module's
+corrector copies all of q, and the rising time per operation suggests straight-line code that outgrows the processor's
+caches.  Forward dynamics forms M_r, which is dense where each freedom moves all that stands on it: for a chain of n
+composite inertias cost n^2 and the factorisation n^3 / 6, with small factors.  On a balanced tree the freedoms of
+different branches do not meet and M_r stays sparse; a platform has six freedoms whatever its legs.
 
 """
 
@@ -246,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def tell(text: str) -> None:
         print(f"{text} (load {machine.load():.2f})", file=sys.stderr, flush=True)
 
-    found, pictures = [], []
+    found, pictures, loads = [], [], [machine.load()]
     options.output.parent.mkdir(parents=True, exist_ok=True)
     for name in options.families.split(","):
         points = study(known[name], options.most, BuildOptions(), tell)
@@ -255,7 +256,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_atomically(picture, text.encode())
         found.append((known[name], points))
         pictures.append(picture.name)
-    write_atomically(options.output, document(found, pictures, machine.describe(find_toolchain())).encode())
+        loads.append(machine.load())
+    where = {**machine.describe(find_toolchain()), "one-minute load": f"{min(loads):.2f} to {max(loads):.2f}"}
+    write_atomically(options.output, document(found, pictures, where).encode())
     tell(f"wrote {options.output.name}")
 
 
