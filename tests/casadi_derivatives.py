@@ -46,9 +46,9 @@ class CasadiDerivatives:
         (given["a"],) = self._run(program.raising, given)
         (given["forces"],) = self._run(program.tree, given)
         (given["m"],) = self._run(program.inner_mass, given)
-        (given["lam"],) = self._run(more.multipliers, given)
-        (given["g"],) = self._run(more.turning, given)
-        given["s"], given["r"] = self._run(more.slopes, given)
+        for kernel in (more.multipliers, more.turning, more.slopes):
+            found = self._run(kernel, given)
+            given |= {output.name: value for output, value in zip(kernel.outputs, found, strict=True)}
         return given
 
     def operations(self) -> tuple[int, int]:

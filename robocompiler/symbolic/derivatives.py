@@ -19,6 +19,7 @@ and holding those of the port chart instead, by Y = -G^-1 (changes at the port c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,8 @@ class DerivativesProgram:
     inverse      q, e, m, g, s, r                 -> d tau/ds, d tau/du
     forward      q, e, m, g, s, r                 -> d udot/ds, d udot/du, d udot/df
 
-    a must belong to the state: a = E udot + Edot u.  rows, ng, nd: sizes of lam, g, and of s and r.
+    a must belong to the state: a = E udot + Edot u.  An argument without an entry is left out of its kernel; a kernel
+    whose output is empty computes nothing.  sizes: of lam, g, s and r; charts_differ: whether `inverse` needs m.
     """
 
     multipliers: Kernel
@@ -57,9 +59,8 @@ class DerivativesProgram:
     slopes: Kernel
     inverse: Kernel
     forward: Kernel
-    rows: int
-    ng: int
-    nd: int
+    sizes: Mapping[str, int]
+    charts_differ: bool
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -106,7 +107,9 @@ class _Stages:
         )
 
     def _kernel(self, name: str, summary: str, outputs: list[Output], *inputs: Input) -> Kernel:
-        return make_kernel(self.symbols, name, summary, outputs, *(entry for entry in inputs if entry[2].numel()))
+        """Arguments without an entry are left out (one empty output stays where there is nothing else)."""
+        written = [entry for entry in outputs if entry[2].numel()] or outputs[:1]
+        return make_kernel(self.symbols, name, summary, written, *(entry for entry in inputs if entry[2].numel()))
 
     def program(self) -> DerivativesProgram:
         slopes, s, r = self._slopes()
@@ -121,9 +124,8 @@ class _Stages:
             slopes=slopes,
             inverse=self._inverse(s, r),
             forward=self._forward(s, r),
-            rows=int(self.lam[2].numel()),
-            ng=int(self.g[2].numel()),
-            nd=int(s.nnz()) + int(r.nnz()),
+            sizes={entry[0]: int(entry[2].numel()) for entry in (self.lam, self.g, self.s, self.r)},
+            charts_differ=self.mechanics.charts_differ,
         )  # fmt: skip
 
     def _force_turning(self, closure: SX) -> SX:
@@ -199,11 +201,11 @@ class _Stages:
         outputs = [("tau_s", "row by row", row_major(both[0])), ("tau_u", "row by row", row_major(both[1]))]
         return self._kernel(
             "inverse_slopes_kernel", "d tau/ds and d tau/du of inverse dynamics, port chart.", outputs,
-            self.e, self.m, self.g, self.s, self.r,
+            self.e, *((self.m,) if self.mechanics.charts_differ else ()), self.g, self.s, self.r,
         )  # fmt: skip
 
     def _forward(self, Q_s: SX, Q_u: SX) -> Kernel:
-        d, nf = len(self.independent), int(self.f[2].numel())
+        d = len(self.independent)
         Y_v, Y_a, Y_u = self._held()
         pushed = cs.mtimes(self.E.T, self.ports.tree_map.T)
         solved, _ = solve_symmetric(self.M, cs.sparsify(cs.horzcat(Q_s, Q_u, pushed)))
@@ -214,8 +216,7 @@ class _Stages:
             ("udot_s", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_s)))),
             ("udot_u", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_u)))),
         ]
-        if nf:
-            outputs.append(("udot_f", "row by row", row_major(cs.mtimes(G, solved[:, 2 * d :]))))
+        outputs.append(("udot_f", "row by row", row_major(cs.mtimes(G, solved[:, 2 * d :]))))
         return self._kernel(
             "forward_slopes_kernel", "d udot/ds, d udot/du and d udot/df of forward dynamics, port chart.", outputs,
             self.e, self.m, self.g, self.s, self.r,
