@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it
+    "bench": LEAVES | {"records", "symbolic", "backend", "runtime", "oracle", "check"},  # times and errors
 }
 # The manifest is the contract between a compile and a load, so its format number and checksum are said once, there.
 CONTRACT = {"backend": {"robocompiler.runtime.manifest"}}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from robocompiler.cli.bench import bench_command  # joins the group
 from robocompiler.cli.commands import robocompile
 
-__all__ = ["main", "robocompile"]
+__all__ = ["bench_command", "main", "robocompile"]
 
 
 def main() -> None:

@@ -310,6 +310,14 @@ class MujocoModel:
         names, change, drift = self._variables(q, v)
         return names, change.T @ M @ change, change.T @ (h + M @ drift)
 
+    def applied(self, q: Array, v: Array, efforts: Mapping[str, float]) -> Array:
+        """MuJoCo's qfrc_applied from forces per tree joint velocity; ModelError for other names."""
+        names, change, _ = self._variables(q, v)
+        unknown = sorted(set(efforts) - set(names))
+        if unknown:
+            raise ModelError([Problem(f"{name!r} is no tree velocity of the MuJoCo model") for name in unknown])
+        return np.asarray(np.linalg.solve(change.T, np.array([float(efforts.get(name, 0.0)) for name in names])))
+
     def accelerations(self, q: Array, v: Array, efforts: Mapping[str, float]) -> dict[str, float]:
         """Rates of the tree's joint velocities with the closures as MuJoCo's soft constraints.
 
@@ -317,12 +325,8 @@ class MujocoModel:
         Jacobian changes, so that the result is off at speed even where its constraints are hard.
         """
         names, change, drift = self._variables(q, v)
-        unknown = sorted(set(efforts) - set(names))
-        if unknown:
-            raise ModelError([Problem(f"{name!r} is no tree velocity of the MuJoCo model") for name in unknown])
-        tau = np.array([float(efforts.get(name, 0.0)) for name in names])
         self.data.qpos[:], self.data.qvel[:] = q, v
-        self.data.qfrc_applied[:] = np.linalg.solve(change.T, tau)
+        self.data.qfrc_applied[:] = self.applied(q, v, efforts)
         self.mujoco.mj_forward(self.model, self.data)
         self.data.qfrc_applied[:] = 0.0
         rates = np.linalg.solve(change, np.array(self.data.qacc) - drift)

@@ -296,7 +296,11 @@ class PinocchioModel:
         """Forward dynamics of the open tree."""
         return np.array(self.pin.aba(self.model, self.data, q, v, tau))
 
-    def _closed(self) -> tuple[Any, Any, Any]:
+    def closures(self) -> tuple[Any, Any, Any]:
+        """Constraint models and data as Pinocchio takes them, and data of their own for the model.
+
+        ModelError where the constrained algorithms cannot be used.
+        """
         if self._blocked:
             raise ModelError([Problem(self._blocked, self.scene.mechanism.name)])
         models = self.pin.StdVec_RigidConstraintModel()
@@ -309,7 +313,7 @@ class PinocchioModel:
         self, q: Array, v: Array, tau: Array, *, mu: float = 1e-8, accuracy: float = 1e-14, rounds: int = 200
     ) -> Array:
         """Forward dynamics with closures by pinocchio.constraintDynamics."""
-        models, datas, data = self._closed()
+        models, datas, data = self.closures()
         self.pin.initConstraintDynamics(self.model, data, models, datas)
         settings = self.pin.ProximalSettings(accuracy, mu, rounds)
         return np.array(self.pin.constraintDynamics(self.model, data, q, v, tau, models, datas, settings))
@@ -318,7 +322,7 @@ class PinocchioModel:
         self, q: Array, v: Array, tau: Array, *, mu: float = 1e-6, accuracy: float = 1e-14, rounds: int = 200
     ) -> Array:
         """Forward dynamics with closures by pinocchio.lcaba."""
-        models, datas, data = self._closed()
+        models, datas, data = self.closures()
         self.pin.computeJointMinimalOrdering(self.model, data, models)
         settings = self.pin.ProximalSettings(accuracy, mu, rounds)
         return np.array(self.pin.lcaba(self.model, data, q, v, tau, models, datas, settings))
