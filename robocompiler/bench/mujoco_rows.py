@@ -48,9 +48,9 @@ def mujoco_rows(mechanism: Mechanism, states: References) -> tuple[list[Timed], 
     loop = _Loop(engine, prepared)
     note = "soft closures, error over its tree's velocities; less mj_camlight of a model without any"
     note += "".join(f"; {count} times: {what}" for what, count in _left_out(engine.notes).items())
-    error = None if mechanism.couplings else worst(found, wanted)
+    deviation = None if mechanism.couplings else worst(found, wanted)
     note += "; couplings are left out, so that it solves another problem" if mechanism.couplings else ""
-    return [Timed(FORWARD, NAME, False, loop.sample, error, note)], []
+    return [Timed(FORWARD, NAME, False, loop.sample, deviation, note)], []
 
 
 def _left_out(notes: list[str]) -> Counter[str]:
