@@ -3,10 +3,12 @@
 import robocompiler as rc
 robot = rc.compile("models/stewart.yaml", output="build")   # compiles what changed
 robot = rc.load("build/stewart")                            # needs only numpy and cffi
+udot = rc.casadi.function("models/stewart.yaml", "forward_dynamics")     # the same dynamics inside CasADi
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +60,7 @@ def compile(
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
-        options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch.
+        options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch, derivatives.
 
     Raises:
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.
@@ -80,3 +82,10 @@ def compile(
             mechanism, output, independent=independent, supports=supports, options=choices, key=key
         )
     return load(report.folder)
+
+
+def __getattr__(name: str) -> Any:
+    """`rc.casadi`, imported when it is first asked for: `load` needs no CasADi."""
+    if name == "casadi":
+        return importlib.import_module("robocompiler.casadi")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

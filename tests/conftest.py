@@ -13,7 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads 
 
 import robocompiler as rc
 
-OPTIMISED = ("stewart", "rssr")  # compiled as users get them
+OPTIMISED = ("stewart", "rssr", "fourbar")  # compiled as users get them
 MODELS = Path(__file__).resolve().parent.parent / "models"
 
 

@@ -67,8 +67,8 @@ def test_a_second_compile_reuses_and_a_change_is_named(
     build = json.loads(again.stdout)["build"]
     assert not any(unit["compiled"] for unit in build["units"])
     assert build["changed"] == []
-    units = len(build["units"])
-    assert re.search(rf"^reuse +{units} of {units} units unchanged", again.stderr, re.M)
+    assert len(build["units"]) > 10
+    assert again.stderr == ""  # nothing was done, so there is no progress to show
 
     text = model.read_text()
     model.write_text(text.replace("b: {body: world, xyz: [0.9,", "b: {body: world, xyz: [0.91,"))

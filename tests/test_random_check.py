@@ -60,7 +60,10 @@ def test_the_command_passes_a_mechanism_and_says_so() -> None:
     assert row["freedoms"] == 2
 
 
-def test_a_wrong_compiler_is_caught_with_the_quantity_and_the_way_to_see_it_again(tmp_path: Path) -> None:
+def test_a_wrong_compiler_is_caught_with_the_quantity_and_the_way_to_see_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # so that no cell is broken
     outcome = check_random(SMALL, compile_heavier, states=1)
     assert outcome.verdict == "failed"
     assert "bias (maximal coordinates) off by" in outcome.reason

@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "c858eea5846306a0877278b38d0075946243354d1efad2a8fa669d9587aed914";
+    return "90a697063383386bad26ef2ec056581d0ad3b262bbce903a76670c69608db73e";
 }

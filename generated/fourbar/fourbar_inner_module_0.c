@@ -132,7 +132,7 @@ static void inner_module_0_static_lift(const double q[FOURBAR_NQ], double L[2], 
 
 /* Pivots below these, a thousandth of the least seen at compile time, go to the dense solver with row exchanges. */
 static const double least_pivot[2] = {
-    0.0011484822271334914, 0.0004029627435176798,
+    0.0009765625, 0.000244140625,
 };
 /* Sign of the determinant of R_p from its pivots, or 0 when one is small. */
 static int sign_of(const double *pivot)

@@ -131,7 +131,7 @@ static void module_0_static_lift(const double q[FOURBAR_NQ], double L[2], double
 
 /* Pivots below these, a thousandth of the least seen at compile time, go to the dense solver with row exchanges. */
 static const double least_pivot[2] = {
-    0.0009303519811770265, 0.0004181038904956645,
+    0.000244140625, 0.000244140625,
 };
 /* Sign of the determinant of R_p from its pivots, or 0 when one is small. */
 static int sign_of(const double *pivot)

@@ -51,7 +51,7 @@ def build_robot(
     """
     tell = progress or _silent
     begin = time.monotonic()
-    emission = emit(program, options.real, batch=options.batch)
+    emission = emit(program, options.real, batch=options.batch, derivatives=options.derivatives)
     folder = output / emission.prefix if folder is None else folder
     toolchain = None if options.emit_only else find_toolchain(options.cc, extra_flags=options.extra_flags)
     seconds = {"print": time.monotonic() - begin}

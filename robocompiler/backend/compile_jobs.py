@@ -64,7 +64,11 @@ def compile_objects(
         begin = time.monotonic()
         include = [f"-I{folder}" for folder in job.include]
         command = [*toolchain.command, *toolchain.flags, *job.flags, *include, "-c", str(job.source)]
-        _produce(command, job.object, group, name=job.name, log=job.log, timeout=timeout)
+        try:
+            _produce(command, job.object, group, name=job.name, log=job.log, timeout=timeout)
+        except CompileError:
+            group.stop()  # from here, so that this thread begins no other job before the caller hears of it
+            raise
         report(job.name, time.monotonic() - begin)
 
     count = max(1, min(len(jobs), workers if workers is not None else _cores()))

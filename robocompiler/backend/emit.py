@@ -15,6 +15,7 @@ from typing import Any
 import jinja2
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
 from robocompiler.backend.lanes_view import batch_units, lanes_view
 from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
@@ -69,8 +70,9 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False) -> Emission:
-    """Render every file of a robot; `batch`: with the functions that take many states at once.
+def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, derivatives: bool = False) -> Emission:
+    """Render every file of a robot; `batch`: with the functions that take many states at once; `derivatives`: with the
+    derivatives of the dynamics.
 
     CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
     cannot hold.
@@ -103,10 +105,12 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False) -
         for path in (f"{prefix}_drives.h", f"{prefix}_drives.c"):
             driving[path] = render(f"drives.{path[-1]}.j2", r=view, d=mechanics, s=drives)
     lanes = _batch(view, mechanics, real) if batch and mechanics else {}
-    digest = _digest({**headers, **modules, **kinematics, **dynamics, **driving, **lanes})
+    slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
+    digest = _digest({**headers, **modules, **kinematics, **dynamics, **driving, **lanes, **slopes})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
     sources = {**modules, **kinematics, **dynamics, **identity, **_sources(driving), **_sources(lanes)}
+    sources |= _sources(slopes)
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
@@ -118,14 +122,18 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False) -
     }
     return Emission(
         prefix=prefix,
-        files={**headers, **driving, **lanes, **sources, **others},
+        files={**headers, **driving, **lanes, **slopes, **sources, **others},
         units=_units(program, prefix, {**modules, **kinematics})
         + _whole_units(program, prefix, {**dynamics, **identity})
         + _drive_units(program, prefix, driving)
-        + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program)),
+        + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
+        + derivative_units(slopes, prefix, mechanics_provenance(program)),
         module_units=tuple(block.name for block in program.blocks),
         headers=headers,
-        interface=headers[f"{prefix}.h"] + driving.get(f"{prefix}_drives.h", "") + lanes.get(f"{prefix}_batch.h", ""),
+        interface=headers[f"{prefix}.h"]
+        + driving.get(f"{prefix}_drives.h", "")
+        + lanes.get(f"{prefix}_batch.h", "")
+        + slopes.get(f"{prefix}_derivatives.h", ""),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
@@ -181,6 +189,17 @@ def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, s
     }
     template = environment.get_template("lanes_kernel.c.j2")
     return {**files, **{kernel.file: template.render(r=view, k=kernel) for kernel in lanes.kernels}}
+
+
+def _derivatives(program: RobotProgram, view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
+    """The files of the derivatives."""
+    slopes, prefix, environment = derivatives_view(program, view, real), view.prefix, _environment()
+    files = {
+        f"{prefix}_{name}": environment.get_template(f"{name}.j2").render(r=view, d=mechanics, s=slopes)
+        for name in ("derivatives.h", "slopes.h", "derivatives.c")
+    }
+    template = environment.get_template("slope_kernel.c.j2")
+    return {**files, **{kernel.file: template.render(r=view, k=kernel) for kernel in slopes.kernels}}
 
 
 def _headers(files: Mapping[str, str]) -> dict[str, str]:

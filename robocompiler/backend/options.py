@@ -15,13 +15,14 @@ Progress = Callable[[str, str, float], None]
 class BuildOptions:
     """real: 'double' or 'float'; cc: compiler command or None to look for one; emit_only: write text, compile nothing;
     workers: parallel compilers (None: one per core); extra_flags: follow the default flags, as ("-O0",) does; batch:
-    with functions over many states at once."""
+    with functions over many states at once; derivatives: with derivatives of the dynamics."""
 
     real: Real = "double"
     cc: str | None = None
     emit_only: bool = False
     workers: int | None = None
     batch: bool = False
+    derivatives: bool = False
     extra_flags: tuple[str, ...] = ()
 
 

@@ -39,6 +39,7 @@ def repeat_key(
         "supports": supports if isinstance(supports, str) else list(supports),
         "real": options.real,
         "batch": options.batch,
+        "derivatives": options.derivatives,
         "compiler": compiler_record(toolchain).to_json(),
         "generator": [VERSION, _own_digest(), [version(name) for name in _LIBRARIES]],
     }

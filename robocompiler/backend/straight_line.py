@@ -117,6 +117,8 @@ def without_dead_values(values: list[Value], stores: list[Store]) -> StraightLin
         if alive[index] and isinstance(value, Operation):
             for operand in value.operands:
                 alive[operand] = True
+    if all(alive):
+        return StraightLine(tuple(values), tuple(stores))
     number: dict[int, int] = {}
     kept: list[Value] = []
     for index, value in enumerate(values):

@@ -258,7 +258,8 @@ class _Views:
         defaults = [parameter.default for parameter in self.topology.mechanism.parameters]
         given = [defaults] if defaults else []
         found = [np.abs(newton.function(list(q), *given)[2].full().ravel()) for q in self.program.reduction.probes]
-        return [float(x) for x in SMALL_PIVOT * np.min(found, axis=0)]
+        # as powers of four: the probes move a little with every record, and this module's text should not
+        return [4.0 ** np.floor(np.log2(x) / 2) for x in SMALL_PIVOT * np.min(found, axis=0)]
 
     def _retraction(self, dependents: Sequence[int]) -> list[str]:
         """C statements that move q_closed by the solved increments x."""

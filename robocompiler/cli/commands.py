@@ -76,6 +76,7 @@ def robocompile() -> None:
 @click.option("--emit-only", is_flag=True, help="Write the C text and compile nothing.")
 @click.option("--fast-compile", is_flag=True, help="Compile without optimisation: soon there, several times slower.")
 @click.option("--batch", is_flag=True, help="With functions over many states at once (vector lanes).")
+@click.option("--derivatives", is_flag=True, help="With derivatives of forward and inverse dynamics.")
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
 def compile_command(
@@ -88,7 +89,8 @@ def compile_command(
     source = _find(model, options["quiet"])
     choices = BuildOptions(
         real=options["real"], cc=options["cc"], emit_only=options["emit_only"], workers=options["jobs"],
-        batch=options["batch"], extra_flags=("-O0",) if options["fast_compile"] else (),
+        batch=options["batch"], derivatives=options["derivatives"],
+        extra_flags=("-O0",) if options["fast_compile"] else (),
     )  # fmt: skip
     facts = _compiled_facts(source, output, independent, supports, choices, options["quiet"])
     if options["as_json"]:

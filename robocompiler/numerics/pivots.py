@@ -24,6 +24,10 @@ class PivotOrder:
     pivots: tuple[tuple[int, int], ...]
     smallest: float
 
+    def transposed(self) -> PivotOrder:
+        """The same pivots for the transposed matrix."""
+        return PivotOrder(tuple((column, row) for row, column in self.pivots), self.smallest)
+
 
 def pivot_order(samples: Sequence[Array], structure: NDArray[np.bool_]) -> PivotOrder:
     """A pivot order for square matrices of one structure, stable at every sample.

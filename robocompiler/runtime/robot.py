@@ -13,6 +13,7 @@ from robocompiler.errors import LoadError
 from robocompiler.runtime.anchors import Placed, anchor_poses, anchor_values, with_unit_quaternions
 from robocompiler.runtime.base import Array
 from robocompiler.runtime.batch import Batch
+from robocompiler.runtime.derivatives import Derivatives
 from robocompiler.runtime.description import Description, unknown
 from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.library import Library
@@ -30,6 +31,7 @@ class Robot(DriveInterface):
     """
 
     _batch: Batch | None = None
+    _derivatives: Derivatives | None = None
 
     # --- variants ---
 
@@ -63,6 +65,18 @@ class Robot(DriveInterface):
         if self._batch is None:
             self._batch = Batch(self._library, self._sizes, self._parameter_array)
         return self._batch
+
+    @property
+    def derivatives(self) -> Derivatives:
+        """Derivatives of the dynamics, in the port chart; see `Derivatives`.
+
+        Raises LoadError when the robot was compiled without them, ValueError in another chart.
+        """
+        if self._chart != "port":
+            raise ValueError(f"derivatives are in the port chart, not in {self._chart!r}; use robot.chart('port')")
+        if self._derivatives is None:
+            self._derivatives = Derivatives(self._library, self._sizes, self._parameter_array)
+        return self._derivatives
 
     def prepare(self, name: str) -> Prepared:
         """A compiled function of the port chart with arrays of its own, for calls without overhead; see `Prepared`.

@@ -10,6 +10,7 @@ Armature adds to M_T and damping to the forces at their own joints, once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,9 +74,7 @@ class Mechanics:
 
     def bias(self, v: SX) -> SX:
         """c (nv,): accelerations of the active velocities at u~dot = 0, for velocities v."""
-        values = cs.vertcat(cs.SX(0, 1), *[closure.curvature for closure in self.closures.closures])
-        inputs = [self.symbols.q, self.symbols.v, self.symbols.p]
-        curvature = cs.Function("curvature", inputs, [values])(self.symbols.q, v, self.symbols.p)
+        curvature = self.row_curvatures(v)
         c = cs.SX(self.topology.nv, 1)
         for module in self.inner.modules:
             if module.dependents:
@@ -84,6 +83,16 @@ class Mechanics:
                 for i, index in enumerate(module.dependents):
                     c[index] = X[i]
         return c
+
+    def row_curvatures(self, v: SX) -> SX:
+        """Cdot v of all condensed rows, for velocities v."""
+        values = cs.vertcat(cs.SX(0, 1), *[closure.curvature for closure in self.closures.closures])
+        inputs = [self.symbols.q, self.symbols.v, self.symbols.p]
+        return cs.Function("curvature", inputs, [values])(self.symbols.q, v, self.symbols.p)
+
+    def row_jacobian(self, rows: Sequence[int], columns: Sequence[int]) -> SX:
+        """A block of the condensed rows' Jacobian C, sparse."""
+        return cs.sparsify(self._rows[list(rows), list(columns)])
 
     # --- forces on the tree ---
 
@@ -155,8 +164,7 @@ class Mechanics:
         """G^-T tau (d, m)."""
         if not self.charts_differ:
             return tau
-        order = PivotOrder(tuple((column, row) for row, column in self._G_order.pivots), self._G_order.smallest)
-        return solve(cs.sparsify(self.G_of(E).T), cs.sparsify(tau), order)[0]
+        return solve(cs.sparsify(self.G_of(E).T), cs.sparsify(tau), self._G_order.transposed())[0]
 
     @cached_property
     def chart_pivots(self) -> tuple[SX, ...]:

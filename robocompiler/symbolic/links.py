@@ -41,6 +41,14 @@ class Link:
     axes: tuple[Axis, ...]
     inertia: Inertia
 
+    @property
+    def axes_in_parent(self) -> bool:
+        """Whether several axes act together and stay in the parent (a ball or free joint walked against its direction).
+
+        Otherwise they stay in the link; a single axis stays in both.
+        """
+        return len(self.axes) > 1 and not all(axis.omega.is_constant() for axis in self.axes)
+
 
 @dataclass(frozen=True)
 class Seat:

@@ -1,0 +1,223 @@
+"""Derivatives of reduced inverse and forward dynamics in the port chart, as kernels.
+
+s are tangent coordinates of the port chart: q moves by q (+) E ds.  With the tree's motion v = E u and
+a = E udot + Edot u, the forces w = tau_T(q, v, a) - L_T^T f that it takes, and C^T lambda = w less tau_u at the
+independents,
+
+    d tau_u = E^T [ d w - d(C^T lambda) ],   lambda fixed:
+
+the derivative of E drops out, since E^T C^T = 0.  All directions are columns of the inner lift E~.  With the inner
+independents' speeds and accelerations held they give
+
+    Q_s = E~^T [ dw - d(C^T lambda) ] along dq = E~        Q_u the same along dv = E~
+
+and holding those of the port chart instead, by Y = -G^-1 (changes at the port chart's independents),
+
+    Q_u <- Q_u + M~ Y_u      Q_s <- Q_s + Q_u Y_v + M~ Y_a
+    d tau = G^-T Q G^-1      d udot = -G M~^-1 Q G^-1      d udot/df = G M~^-1 E~^T L_T^T
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as cs
+
+from robocompiler.symbolic.closure_slopes import closure_slopes, directions_that_move, multiplier_count, multipliers
+from robocompiler.symbolic.closures import ClosureProgram
+from robocompiler.symbolic.dynamics import Mechanics
+from robocompiler.symbolic.elimination import solve_symmetric
+from robocompiler.symbolic.kernel import Kernel
+from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
+from robocompiler.symbolic.mechanics_program import row_major
+from robocompiler.symbolic.ports import build_ports
+from robocompiler.symbolic.reduction import Reduction
+from robocompiler.symbolic.tree_slopes import Directions, tree_slopes
+
+SX = Any
+Input = tuple[str, str, SX]
+
+
+@dataclass(frozen=True)
+class DerivativesProgram:
+    """The kernels, in the order of a call; sizes of what travels between them.
+
+    multipliers  q, forces, f, tau                -> lam
+    turning      q, e, v, a, lam, f               -> g: changes of dependents, and of closure and port forces
+    slopes       q, e, v, a, g                    -> s, r: Q_s and Q_u, inner independents held
+    inverse      q, e, m, g, s, r                 -> d tau/ds, d tau/du
+    forward      q, e, m, g, s, r                 -> d udot/ds, d udot/du, d udot/df
+
+    a must belong to the state: a = E udot + Edot u.  An argument without an entry is left out of its kernel; a kernel
+    whose output is empty computes nothing.  sizes: of lam, g, s and r; charts_differ: whether `inverse` needs m.
+    """
+
+    multipliers: Kernel
+    turning: Kernel
+    slopes: Kernel
+    inverse: Kernel
+    forward: Kernel
+    sizes: Mapping[str, int]
+    charts_differ: bool
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """All kernels."""
+        return (self.multipliers, self.turning, self.slopes, self.inverse, self.forward)
+
+
+def build_derivatives(closures: ClosureProgram, reduction: Reduction) -> DerivativesProgram:
+    """The derivative kernels of a robot that can move."""
+    return _Stages(closures, reduction).program()
+
+
+class _Stages:
+    def __init__(self, closures: ClosureProgram, reduction: Reduction) -> None:
+        self.mechanics = Mechanics(closures, reduction)
+        self.symbols, self.topology = closures.symbols, closures.topology
+        self.ports = build_ports(closures.symbols)
+        self.independent = list(reduction.chart("port").independent)
+        nv, nf, d = self.topology.nv, len(self.topology.mechanism.ports), len(self.independent)
+        pattern = self.mechanics.lift.E.sparsity()
+        e = cs.SX.sym("e", pattern.nnz())
+        self.E = cs.SX(pattern, e)
+        mass = self.mechanics.inner_mass_structure
+        m = cs.SX.sym("m", mass.nnz())
+        self.M = cs.triu2symm(cs.SX(mass, m))
+        self.e = ("e", "nonzeros of the inner lift", e)
+        self.m = ("m", "upper half of the inner mass matrix", m)
+        self.v = ("v", "velocities", self.symbols.v)
+        self.a = ("a", "accelerations", cs.SX.sym("a", nv))
+        self.f = ("f", "port efforts", cs.SX.sym("f", nf))
+        self.tau = ("tau", "generalised forces on u", cs.SX.sym("tau", d))
+        self.forces = ("forces", "forces on the velocities", cs.SX.sym("forces", nv))
+        self.lam = ("lam", "multipliers of the selected rows", cs.SX.sym("lam", multiplier_count(self.mechanics)))
+        changes = closure_slopes(self.mechanics, self.E, self.v[2], self.a[2], self.lam[2])
+        self.parts = (changes.speed, changes.acceleration, changes.drift, self._force_turning(changes.turning))
+        g = cs.SX.sym("g", sum(part.nnz() for part in self.parts))
+        self.g = ("g", "changes of dependents and of closure and port forces", g)
+        ends = [0]
+        for part in self.parts:
+            ends.append(ends[-1] + part.nnz())
+        self.speed, self.acceleration, self.drift, self.turned = (
+            cs.SX(part.sparsity(), g[start:end])
+            for part, start, end in zip(self.parts, ends[:-1], ends[1:], strict=True)
+        )
+
+    def _kernel(self, name: str, summary: str, outputs: list[Output], *inputs: Input) -> Kernel:
+        """Arguments without an entry are left out (one empty output stays where there is nothing else)."""
+        written = [entry for entry in outputs if entry[2].numel()] or outputs[:1]
+        return make_kernel(self.symbols, name, summary, written, *(entry for entry in inputs if entry[2].numel()))
+
+    def program(self) -> DerivativesProgram:
+        slopes, s, r = self._slopes()
+        return DerivativesProgram(
+            multipliers=self._multipliers(),
+            turning=self._kernel(
+                "turning_kernel",
+                "Along the inner lift: changes of dependent speeds and accelerations, and of closure and port forces.",
+                [("g", "nonzeros", cs.vertcat(cs.SX(0, 1), *[nonzeros(part) for part in self.parts]))],
+                self.e, self.v, self.a, self.lam, self.f,
+            ),
+            slopes=slopes,
+            inverse=self._inverse(s, r),
+            forward=self._forward(s, r),
+            sizes={entry[0]: int(entry[2].numel()) for entry in (self.lam, self.g, self.s, self.r)},
+            charts_differ=self.mechanics.charts_differ,
+        )  # fmt: skip
+
+    def _force_turning(self, closure: SX) -> SX:
+        """E~^T d(C^T lambda + L_T^T f) E~ (d, d), at fixed lambda and f."""
+        forces = cs.sparsify(cs.mtimes(self.ports.tree_map.T, self.f[2]))
+        rows = sorted(set(forces.sparsity().get_triplet()[0]))
+        total = cs.SX(closure)
+        if not rows:
+            return cs.sparsify(total)
+        felt = cs.densify(forces[rows])
+        columns, _, rates = directions_that_move(self.mechanics, self.E, felt)
+        if columns:
+            total[:, columns] += cs.mtimes(self.E[rows, :].T, cs.jtimes(felt, self.symbols.q, rates))
+        return cs.sparsify(total)
+
+    def _multipliers(self) -> Kernel:
+        forces = self.forces[2] - cs.mtimes(self.ports.tree_map.T, self.f[2])
+        needed = cs.SX(forces)
+        for k, index in enumerate(self.independent):
+            needed[index] -= self.tau[2][k]
+        return self._kernel(
+            "multipliers_kernel",
+            "Multipliers of the selected closure rows: R_p^T lambda = (forces - L_T^T f - tau at the independents).",
+            [("lam", "N, N m", multipliers(self.mechanics, needed))],
+            self.forces, self.f, self.tau,
+        )  # fmt: skip
+
+    def _slopes(self) -> tuple[Kernel, SX, SX]:
+        """The kernel, and Q_s and Q_u as symbols."""
+        E, mechanics = self.E, self.mechanics
+        nothing = cs.SX(*E.shape)
+        sets = (Directions(E, self.speed, self.acceleration), Directions(nothing, E, self.drift))
+        gravity = cs.SX(list(self.topology.mechanism.gravity))
+        results = []
+        for directions, forces in zip(
+            sets, tree_slopes(mechanics.tree, self.v[2], self.a[2], gravity, sets), strict=True
+        ):
+            for field, change in (("damping", directions.y), ("armature", directions.z)):
+                for index, value in mechanics.joint_scalars(field).items():
+                    forces[index, :] += value * change[index, :]
+            results.append(cs.mtimes(E.T, cs.sparsify(forces)))
+        Q_s, Q_u = cs.sparsify(results[0] - self.turned), cs.sparsify(results[1])
+        outputs = [("s", "nonzeros of Q_s", nonzeros(Q_s)), ("r", "nonzeros of Q_u", nonzeros(Q_u))]
+        kernel = self._kernel(
+            "slopes_kernel",
+            "Along the inner lift: what the generalised forces change with configuration (s) and speeds (r).",
+            outputs,
+            self.e, self.v, self.a, self.g,
+        )  # fmt: skip
+        self.s = ("s", "nonzeros of Q_s", cs.SX.sym("s", Q_s.nnz()))
+        self.r = ("r", "nonzeros of Q_u", cs.SX.sym("r", Q_u.nnz()))
+        return kernel, cs.SX(Q_s.sparsity(), self.s[2]), cs.SX(Q_u.sparsity(), self.r[2])
+
+    def _held(self) -> tuple[SX, SX, SX]:
+        """Y_v, Y_a, Y_u (d, d): inner speeds and accelerations that hold those of the port chart."""
+        parts = (self.speed, self.acceleration, self.drift)
+        if not self.mechanics.charts_differ:
+            return tuple(cs.SX(len(self.independent), len(self.independent)) for _ in parts)
+        stacked = cs.sparsify(-cs.horzcat(*[part[self.independent, :] for part in parts]))
+        solved = self.mechanics.to_inner(stacked, self.E)
+        d = len(self.independent)
+        return solved[:, :d], solved[:, d : 2 * d], solved[:, 2 * d :]
+
+    def _to_port_columns(self, X: SX) -> SX:
+        """X G^-1."""
+        return self.mechanics.force_to_port(X.T, self.E).T if self.mechanics.charts_differ else X
+
+    def _inverse(self, Q_s: SX, Q_u: SX) -> Kernel:
+        Y_v, Y_a, Y_u = self._held()
+        Q_u = Q_u + cs.mtimes(self.M, Y_u)
+        Q_s = Q_s + cs.mtimes(Q_u, Y_v) + cs.mtimes(self.M, Y_a)
+        both = [self._to_port_columns(self.mechanics.force_to_port(Q, self.E)) for Q in (Q_s, Q_u)]
+        outputs = [("tau_s", "row by row", row_major(both[0])), ("tau_u", "row by row", row_major(both[1]))]
+        return self._kernel(
+            "inverse_slopes_kernel", "d tau/ds and d tau/du of inverse dynamics, port chart.", outputs,
+            self.e, *((self.m,) if self.mechanics.charts_differ else ()), self.g, self.s, self.r,
+        )  # fmt: skip
+
+    def _forward(self, Q_s: SX, Q_u: SX) -> Kernel:
+        d = len(self.independent)
+        Y_v, Y_a, Y_u = self._held()
+        pushed = cs.mtimes(self.E.T, self.ports.tree_map.T)
+        solved, _ = solve_symmetric(self.M, cs.sparsify(cs.horzcat(Q_s, Q_u, pushed)))
+        along_u = -solved[:, d : 2 * d] - Y_u
+        along_s = -solved[:, :d] + cs.mtimes(along_u, Y_v) - Y_a
+        G = self.mechanics.G_of(self.E)
+        outputs = [
+            ("udot_s", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_s)))),
+            ("udot_u", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_u)))),
+        ]
+        outputs.append(("udot_f", "row by row", row_major(cs.mtimes(G, solved[:, 2 * d :]))))
+        return self._kernel(
+            "forward_slopes_kernel", "d udot/ds, d udot/du and d udot/df of forward dynamics, port chart.", outputs,
+            self.e, self.m, self.g, self.s, self.r,
+        )  # fmt: skip
