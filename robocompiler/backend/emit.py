@@ -116,10 +116,13 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, d
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=tables, z=driven_tables),
-        "README.md": render("README.md.j2", r=view, sources=sorted(sources), mechanics=bool(mechanics), drives=drives),
+        "README.md": render(
+            "README.md.j2", r=view, sources=sorted(sources), mechanics=bool(mechanics), drives=drives,
+            derivatives=bool(slopes),
+        ),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
-    }
+    }  # fmt: skip
     return Emission(
         prefix=prefix,
         files={**headers, **driving, **lanes, **slopes, **sources, **others},
@@ -130,14 +133,17 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, d
         + derivative_units(slopes, prefix, mechanics_provenance(program)),
         module_units=tuple(block.name for block in program.blocks),
         headers=headers,
-        interface=headers[f"{prefix}.h"]
-        + driving.get(f"{prefix}_drives.h", "")
-        + lanes.get(f"{prefix}_batch.h", "")
-        + slopes.get(f"{prefix}_derivatives.h", ""),
+        interface=_interface(prefix, {**headers, **driving, **lanes, **slopes}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
     )
+
+
+def _interface(prefix: str, headers: Mapping[str, str]) -> str:
+    """The headers that users include, one after the other."""
+    names = ("", "_drives", "_batch", "_derivatives")
+    return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 
 def _warnings(mechanics: MechanicsView | None) -> tuple[str, ...]:

@@ -7,7 +7,12 @@ At a state (q, v, a) with C v = 0, C a + Cdot v = 0 and multipliers lambda of th
     R_p da_dep = -(d(Cdot v)/dv) E_k      for a change dv = E_k of the speeds themselves
     S_jk = E_j^T d(C^T lambda) E_k        what the turning of the closure forces gives to speed j
 
-module by module: only directions that a module's rows see are worked out.
+module by module: only directions that a module's rows see are worked out.  With D(e, w) = (dC along e) w, rows r and
+their derivatives L along constant speeds, D(e, w) = L_e L_w r and D(e, w) - D(w, e) = C [e, w], so that a few matrices
+serve all directions (w = [e, v]; brackets vanish but for balls and free joints):
+
+    d(C v) e            = D(v, e) + C w                  (d(Cdot v)/dv) e = 2 D(v, e) + C w
+    d(C a + Cdot v) e   = D(a, e) + C [e, a] + L_v L_v (C e) + 2 D(v, w) + C [w, v]
 """
 
 from __future__ import annotations
@@ -17,6 +22,8 @@ from typing import Any
 
 import casadi as cs
 
+from robocompiler.graph.topology import Topology
+from robocompiler.records.joint_types import JointType
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve
 from robocompiler.symbolic.manifold import coordinate_rates
@@ -55,11 +62,11 @@ def closure_slopes(mechanics: Mechanics, E: SX, v: SX, a: SX, lam: SX) -> Closur
     """The changes along all columns of E (nv, d), the inner lift; v, a (nv,) and lam (rows,) are symbols."""
     nv, d = E.shape
     speed, acceleration, drift, turning = cs.SX(nv, d), cs.SX(nv, d), cs.SX(nv, d), cs.SX(d, d)
-    first, curvature = 0, mechanics.row_curvatures(v)
+    first = 0
     for module in mechanics.inner.modules:
         own = lam[first : first + len(module.dependents)]
         first += len(module.dependents)
-        parts = _module(mechanics, module, E, curvature[list(module.rows)], v, a, own) if module.dependents else None
+        parts = _module(mechanics, module, E, v, a, own) if module.dependents else None
         if parts is None:
             continue
         places, blocks = parts
@@ -91,33 +98,55 @@ def directions_that_move(mechanics: Mechanics, E: SX, expression: SX) -> tuple[l
 
 
 def _module(
-    mechanics: Mechanics, module: Module, E: SX, curvature: SX, v: SX, a: SX, lam: SX
+    mechanics: Mechanics, module: Module, E: SX, v: SX, a: SX, lam: SX
 ) -> tuple[list[int], tuple[SX, SX, SX, SX]] | None:
-    """The directions that the module sees, and the four parts for them; None where nothing moves it.
-
-    curvature (k,): Cdot v of its selected rows.
-    """
+    """The directions that the module sees, and the four parts for them; None where nothing moves it."""
     q, seen = mechanics.symbols.q, [*module.dependents, *module.independents]
     C = mechanics.row_jacobian(module.rows, seen)
     A = mechanics.row_jacobian(module.rows, module.dependents)
-    places, own, rates = directions_that_move(mechanics, E, cs.vertcat(_nonzeros(C), curvature))
+    places, own, rates = directions_that_move(mechanics, E, _nonzeros(C))
     if not places:
         return None
-    dC = cs.jtimes(_nonzeros(C), q, rates)
-    of_speed, of_acceleration, turning = [], [], []
-    for k in range(len(places)):
-        change = cs.SX(C.sparsity(), dC[:, k])
-        of_speed.append(cs.mtimes(change, v[seen]))
-        of_acceleration.append(cs.mtimes(change, a[seen]))
-        turning.append(cs.mtimes(E[seen, :].T, cs.mtimes(change.T, lam)))
-    bending = cs.horzcat(*of_acceleration) + cs.jtimes(curvature, q, rates)
-    speed, _ = solve(A, cs.sparsify(-cs.horzcat(*of_speed)), module.pivots)
+    mine = own[seen, :]
+    of_v = _along(mechanics, C, v)
+    of_motion = _along(mechanics, C, a) + _along(mechanics, of_v, v)
+    w_v, w_a = _bracket(mechanics.topology, own, v), _bracket(mechanics.topology, own, a)
+    change = cs.mtimes(of_v, mine)
+    turned = cs.mtimes(C, w_v[seen, :])
+    bending = cs.mtimes(of_motion, mine) + 2 * cs.mtimes(of_v, w_v[seen, :])
+    bending += cs.mtimes(C, (w_a + _bracket(mechanics.topology, w_v, v))[seen, :])
+    speed, _ = solve(A, cs.sparsify(-change - turned), module.pivots)
     moving = cs.SX(*own.shape)
     moving[list(module.dependents), :] = speed
-    rate = cs.jtimes(curvature, v, cs.sparsify(moving))
+    rate = 2 * cs.mtimes(of_v, moving[seen, :]) + cs.mtimes(C, _bracket(mechanics.topology, moving, v)[seen, :])
     acceleration, _ = solve(A, cs.sparsify(-bending - rate), module.pivots)
-    drift, _ = solve(A, cs.sparsify(-cs.jtimes(curvature, v, own)), module.pivots)
-    return places, (speed, acceleration, drift, cs.sparsify(cs.horzcat(*turning)))
+    drift, _ = solve(A, cs.sparsify(-2 * change - turned), module.pivots)
+    forces = cs.jtimes(cs.densify(cs.mtimes(C.T, lam)), q, rates)
+    return places, (speed, acceleration, drift, cs.sparsify(cs.mtimes(E[seen, :].T, forces)))
+
+
+def _along(mechanics: Mechanics, matrix: SX, e: SX) -> SX:
+    """Derivative of a sparse matrix of q along dq = N e."""
+    rates = coordinate_rates(mechanics.topology, mechanics.symbols.q, e)
+    return cs.SX(matrix.sparsity(), cs.jtimes(_nonzeros(matrix), mechanics.symbols.q, rates))
+
+
+def _bracket(topology: Topology, e: SX, w: SX) -> SX:
+    """[e, w] (nv, m) of speeds that are constant in the joints' own axes: zero but for balls and free joints."""
+    result = cs.SX(*e.shape)
+    for slot in topology.slots:
+        if topology.kind(slot.joint) not in (JointType.SPHERICAL, JointType.FREE):
+            continue
+        at = range(slot.v0, slot.v0 + slot.nv)
+        b = w[list(at)]
+        for k in range(e.shape[1]):
+            c = e[list(at), k]
+            if not c.nnz():
+                continue
+            result[at[:3], k] = cs.cross(c[:3], b[:3])
+            if slot.nv == 6:
+                result[at[3:], k] = cs.cross(c[:3], b[3:]) + cs.cross(c[3:], b[:3])
+    return cs.sparsify(result)
 
 
 def _nonzeros(matrix: SX) -> SX:
