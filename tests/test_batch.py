@@ -122,6 +122,15 @@ def test_without_the_option_the_error_says_how_to_get_it(compiled: Callable[[str
         _ = compiled("rssr").batch
 
 
+def test_batches_of_a_native_build(tmp_path: Path) -> None:
+    """Every version keeps its own name when the flags allow the compiler more than the generic one needs."""
+    native = rc.compile(MODELS / "fourbar.yaml", output=tmp_path, batch=True, extra_flags=("-march=native", "-O1"))
+    Q, U = np.array([native.reference] * 7), np.linspace(-2, 2, 7)[:, None]
+    F = np.ones((7, len(native.ports)))
+    wanted = np.array([native.forward_dynamics(Q[k], U[k], F[k]) for k in range(7)])
+    assert close(native.batch.forward_dynamics(Q, U, F), wanted)
+
+
 @pytest.mark.parametrize(("real", "name"), [("float", "fourbar"), ("double", "slider_crank")])
 def test_the_text_is_clean_for_every_instruction_set(real: str, name: str, tmp_path: Path) -> None:
     emission = emit(run_front_end(MODELS / f"{name}.yaml").program, real, batch=True)  # type: ignore[arg-type]
@@ -129,7 +138,7 @@ def test_the_text_is_clean_for_every_instruction_set(real: str, name: str, tmp_p
         (tmp_path / path).write_text(text)
     lanes = [str(tmp_path / path) for path in emission.files if "_lanes_" in path and path.endswith(".c")]
     assert len(lanes) >= 8
-    for flags in ([], ["-mavx2", "-mfma"], ["-mavx512f", "-mfma"]):
+    for flags in ([], ["-march=native"], ["-DLANES_AVX2", "-mavx2", "-mfma"], ["-DLANES_AVX512", "-mavx512f", "-mfma"]):
         for source in lanes:
             run_compiler(("gcc",), *STRICT, "-Wno-psabi", *flags, "-fsyntax-only", f"-I{tmp_path}", source)
     plain = emit(run_front_end(MODELS / f"{name}.yaml").program, real)  # type: ignore[arg-type]

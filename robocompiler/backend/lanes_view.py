@@ -30,8 +30,8 @@ class InstructionSet:
 # fused products: a batch is compared with single calls by accuracy, not bit by bit
 GENERIC = InstructionSet("generic", (), 32)
 X86 = (
-    InstructionSet("avx2", ("-mavx2", "-mfma", "-ffp-contract=fast"), 32),
-    InstructionSet("avx512", ("-mavx512f", "-mfma", "-ffp-contract=fast"), 64),
+    InstructionSet("avx2", ("-DLANES_AVX2", "-mavx2", "-mfma", "-ffp-contract=fast"), 32),
+    InstructionSet("avx512", ("-DLANES_AVX512", "-mavx512f", "-mfma", "-ffp-contract=fast"), 64),
 )
 _FUNCTIONS = {
     "forward_dynamics": ("Q", "U", "F", "TAU"),
