@@ -29,21 +29,21 @@ ROBOTS = ["fourbar", "parallel_ankle", "rssr", "delta", "stewart", "excavator"]
 FEWER = {"stewart": ["chart 1", "together"], "delta": ["together"], "excavator": ["forest 1", "together"]}
 
 
-def reaches(found: dict[str, float]) -> None:
-    """1e-12 itself, whatever the conditions: all but body accelerations, whose bound `check` has applied."""
+def beyond(found: dict[str, float]) -> dict[str, float]:
+    """What misses 1e-12 itself, whatever the conditions, of all but body accelerations, whose bound `check` applies."""
     conditions = ("a", "cond M", "cond F")
-    assert all(value < TOLERANCE for name, value in found.items() if name not in conditions), found
+    return {name: value for name, value in found.items() if name not in conditions and not value < TOLERANCE}
 
 
 @pytest.mark.parametrize(("case", "kind"), [(c, k) for c in ROBOTS for k in FEWER.get(c, CHANGES)])
 def test_robots_are_covariant(case: str, kind: str) -> None:
-    reaches(check(case, kind, 0.05, 0.5))
+    assert beyond(check(case, kind, 0.05, 0.5)) == {}
 
 
 @pytest.mark.parametrize("kind", ["forest 0", "chart 0", "together"])
 @pytest.mark.parametrize("case", RANDOM)
 def test_random_mechanisms_are_covariant(case: str, kind: str) -> None:
-    reaches(check(case, kind, 0.05, 1.0))
+    assert beyond(check(case, kind, 0.05, 1.0)) == {}
 
 
 @pytest.mark.parametrize("case", [*ROBOTS, "slider_crank", "five_bar", "crane", *RANDOM])

@@ -163,6 +163,7 @@ def test_a_foreign_library_under_a_sealed_manifest_is_refused(
     refused(folder, "outside its folder")
     edit(folder, lambda data: data["build"].pop("library"))
     refused(folder, "names no library")
+    assert (folder / "libtext.so").read_bytes() == b"text"  # a refusal touches nothing
 
 
 def test_a_stale_manifest_is_refused(folder: Path) -> None:

@@ -333,6 +333,7 @@ def test_gcc_clang_and_cxx_accept_the_text_under_strict_warnings(
             warnings = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wdouble-promotion", "-Wcast-qual", "-Werror")
             run_compiler(("g++",), "-x", "c++", "-std=c++11", "-pedantic", *warnings, "-c", str(source), "-o", product)
             run_compiler(ZIG_CXX, "-x", "c++", *warnings, "-c", str(source), "-o", product)
+            assert Path(product).stat().st_size > 0
 
 
 def test_a_float_kernel_cross_compiles_for_a_cortex_m7(chain: Kernel, tmp_path: Path) -> None:

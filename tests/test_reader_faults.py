@@ -32,7 +32,7 @@ def problems_of(text: str) -> list[tuple[str, int | None, str]]:
 
 
 def test_the_unbroken_frame_of_all_cases_is_valid():
-    read_mechanism_text(text_of("scales: {length: 1}"))
+    assert read_mechanism_text(text_of("scales: {length: 1}")).length_scale == 1
 
 
 def joint(fields: str, kind: str = "revolute", axis: str = ", axis: [0, 0, 1]") -> str:

@@ -60,8 +60,7 @@ class Robot(DriveInterface):
 
         Raises LoadError when the robot was compiled without them, ValueError in another chart.
         """
-        if self._chart != "port":
-            raise ValueError(f"batch functions are in the port chart, not in {self._chart!r}; use robot.chart('port')")
+        self._in_port_chart("batch functions")
         if self._batch is None:
             self._batch = Batch(self._library, self._sizes, self._parameter_array)
         return self._batch
@@ -72,8 +71,7 @@ class Robot(DriveInterface):
 
         Raises LoadError when the robot was compiled without them, ValueError in another chart.
         """
-        if self._chart != "port":
-            raise ValueError(f"derivatives are in the port chart, not in {self._chart!r}; use robot.chart('port')")
+        self._in_port_chart("derivatives")
         if self._derivatives is None:
             self._derivatives = Derivatives(self._library, self._sizes, self._parameter_array)
         return self._derivatives
@@ -83,9 +81,12 @@ class Robot(DriveInterface):
 
         ValueError for a function that cannot be prepared, or in another chart.
         """
-        if self._chart != "port":
-            raise ValueError(f"prepared calls are in the port chart, not in {self._chart!r}; use robot.chart('port')")
+        self._in_port_chart("prepared calls")
         return Prepared(self._library, name, self._sizes, self._parameter_array)
+
+    def _in_port_chart(self, what: str) -> None:
+        if self._chart != "port":
+            raise ValueError(f"{what} are in the port chart, not in {self._chart!r}; use robot.chart('port')")
 
     @property
     def _sizes(self) -> dict[str, int]:
