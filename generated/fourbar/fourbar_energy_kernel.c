@@ -22,8 +22,8 @@ void fourbar_energy_kernel(const double q[FOURBAR_NQ], const double t[6],
     const double a10 = a4 * a9;
     const double a11 = a1 * a9;
     const double a12 = (0.4375 * a8) + ((0.675 * a10) - (0.07500000000000001 * a11));
-    const double a13 = (((1.5 * a11) - (0.07500000000000001 * a8)) * a11) + (((1.5 * a10) + (0.675 * a8)) * a10);
-    const double a14 = (((0.0206 * a5) * a5) / 2.0) + (((a12 * a8) + a13) / 2.0);
+    const double a13 = ((0.675 * a8) * a10) - ((0.07500000000000001 * a8) * a11);
+    const double a14 = (((0.1556 * a5) * a5) / 2.0) + (((a12 * a8) + a13) / 2.0);
     energy[0] = a14 + (((0.12124000000000003 * a7) * a7) / 2.0);
     const double a15 = (0.675 * ((a0 * a4) + (a3 * a1))) + (0.07500000000000001 * ((a3 * a4) - (a0 * a1)));
     const double a16 = ((-9.81) * ((0.096 * a0) + (0.008 * a3))) + ((-9.81) * (a15 + (0.44999999999999996 * a0)));

@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "90a697063383386bad26ef2ec056581d0ad3b262bbce903a76670c69608db73e";
+    return "c8e6bba32930644bc205f9fdc94be2f53324aa54f7cb10b86f7a597ef879a96a";
 }

@@ -17,8 +17,9 @@ void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double t[6], co
     const double a5 = 0.4375 * a3;
     const double a6 = 0.3 * ((a1 * (0.675 * a3)) - (a0 * (0.07500000000000001 * a3)));
     const double a7 = ((a4 * (0.12124000000000003 * a4)) + (a3 * a5)) + (2.0 * (a2 * (a5 + a6)));
-    const double a8 = 0.3 * ((0.675 * a1) - (0.07500000000000001 * a0));
-    const double a9 = a7 + (a2 * ((0.0206 + (((0.4375 + a8) + a8) - (-0.135))) * a2));
-    m[0] = a9;
+    const double a8 = a0 * ((0.41500000000000004 * a0) + (0.059500000000000004 * a1));
+    const double a9 = 0.3 * ((0.675 * a1) - (0.07500000000000001 * a0));
+    const double a10 = (0.15427 + (((0.42625 - a8) + a9) + a9)) + (0.0013299999999999994 + (0.011250000000000007 + a8));
+    m[0] = a7 + (a2 * (a10 * a2));
 }
 

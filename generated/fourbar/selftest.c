@@ -35,7 +35,7 @@ static const double given_f[1] = {
     1.0,
 };
 static const double expected_udot[1] = {
-    (-22.53898737845315),
+    (-22.53898737845352),
 };
 
 /* Entries of a that are not within TOLERANCE of b, relative to 1 + |b|. */

@@ -12,7 +12,7 @@ mention the coordinates on its own path, posed in the first joint frame below th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,9 +152,30 @@ def _curvature(rows: list[Row], limb_a: Limb, limb_b: Limb, v: SX) -> SX:
 
 
 def _base_frame(symbols: Symbols, chord: Chord, joint: AlignedJoint) -> Pose:
-    """The first moving joint frame below the ancestor: its axis is z, so that planar loops show their zero rows."""
-    branch, own = (chord.branch_a, joint.A) if chord.branch_a else (chord.branch_b, joint.B)
+    """The first moving joint frame below the ancestor, of the side that more chords start with.
+
+    Its axis is z, so that planar loops show their zero rows; what chords have in common is computed once.
+    """
+    sides = [(chord.branch_a, joint.A), (chord.branch_b, joint.B)]
+    branch, own = max((side for side in sides if side[0]), key=lambda side: _shared(symbols, side[0]), default=sides[1])
     return first_frame(symbols, branch, own)
+
+
+def _shared(symbols: Symbols, branch: Sequence[str]) -> tuple[bool, int]:
+    """(whether the branch starts with a turn, how many sides of chords start as it does)."""
+    first = _first_moving(symbols, branch)
+    starts = [
+        _first_moving(symbols, side) for chord in symbols.topology.chords for side in (chord.branch_a, chord.branch_b)
+    ]
+    return symbols.joints[branch[0]].kind is not JointType.PRISMATIC, starts.count(first)
+
+
+def _first_moving(symbols: Symbols, branch: Sequence[str]) -> tuple[str, ...]:
+    """The joints of a branch up to the first one that moves."""
+    for k, name in enumerate(branch):
+        if symbols.joints[name].kind is not JointType.FIXED:
+            return tuple(branch[: k + 1])
+    return tuple(branch)
 
 
 def _augmented(symbols: Symbols, joint: AlignedJoint, limb_a: Limb, limb_b: Limb, own: SX, index: int) -> tuple[SX, SX]:

@@ -25,7 +25,9 @@ from robocompiler.symbolic.inertia import Inertia
 from robocompiler.symbolic.links import link_tree
 from robocompiler.symbolic.recursion import kinetic_energy, newton_euler, potential_energy, reduced_mass
 from robocompiler.symbolic.reduction import Reduction
+from robocompiler.symbolic.regroup import regrouped
 from robocompiler.symbolic.scalars import to_sx
+from robocompiler.symbolic.turned_frames import turned_frames
 
 SX = Any
 
@@ -46,7 +48,8 @@ class Mechanics:
         self.topology = closures.topology
         self.symbols = closures.symbols
         self.inner, self.port = reduction.chart("inner"), reduction.chart("port")
-        self.tree = link_tree(self.symbols)
+        self.matter = link_tree(self.symbols)
+        self.tree = regrouped(turned_frames(self.matter))  # the same forces, fewer operations
         self._names = {p.name: self.symbols.p[i] for i, p in enumerate(self.topology.mechanism.parameters)}
         self._rows = cs.vertcat(cs.SX(0, self.topology.nv), *[closure.jacobian for closure in closures.closures])
 
@@ -176,9 +179,9 @@ class Mechanics:
     def energies(self, v: SX) -> tuple[SX, SX]:
         """Kinetic energy (armature included) and potential energy (zero with every centre of mass at the origin), J."""
         gravity = cs.SX(list(self.topology.mechanism.gravity))
-        kinetic, potential = kinetic_energy(self.tree, v), potential_energy(self.tree, gravity)
+        kinetic, potential = kinetic_energy(self.tree, v), potential_energy(self.matter, gravity)
         for body in self.topology.mechanism.bodies:
-            seat = self.tree.seats[body.name]
+            seat = self.matter.seats[body.name]
             if seat.link < 0:  # fixed to the world: a constant, so that the zero is where the docstring says
                 still = Inertia.of(body, self._names).moved(seat.pose)
                 potential -= cs.dot(gravity, still.h)

@@ -7,7 +7,7 @@ lumped into the link that carries them.  Twists, forces and inertias are written
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as cs
@@ -34,12 +34,40 @@ class Axis:
 
 @dataclass(frozen=True)
 class Link:
-    """A link: its parent's number (-1 for the world), its pose in the parent, its axes and its lumped inertia."""
+    """A link: its parent's number (-1 for the world), its place in the parent, its axes and its lumped inertia.
+
+    The pose is the constant pose `seat` of its joint's near frame in the parent, then the joint's own `motion`.
+    """
 
     parent: int
-    pose: Pose
+    seat: Pose
+    motion: Pose
     axes: tuple[Axis, ...]
     inertia: Inertia
+
+    @property
+    def pose(self) -> Pose:
+        """Pose in the parent's axes (the world's for a link of the world)."""
+        return self.seat @ self.motion
+
+    @property
+    def turns_about_z(self) -> bool:
+        """Whether the joint is a turn about the link's own z axis, and nothing else."""
+        return self._single and bool(self.axes[0].linear.is_zero())
+
+    @property
+    def slides(self) -> bool:
+        """Whether the joint is a slide along one axis, and nothing else."""
+        return self._single and bool(self.axes[0].omega.is_zero())
+
+    @property
+    def keeps_origin(self) -> bool:
+        """Whether no speed of the joint moves the link's origin in the parent."""
+        return all(bool(axis.linear.is_zero()) for axis in self.axes)
+
+    @property
+    def _single(self) -> bool:
+        return len(self.axes) == 1
 
     @property
     def axes_in_parent(self) -> bool:
@@ -89,8 +117,8 @@ def link_tree(symbols: Symbols) -> LinkTree:
             continue
         slot = topology.slot(edge.joint)
         parent = seat.link
-        for pose, axes in _factors(joint, symbols.coordinates(edge.joint), slot.v0, forward):
-            links.append(Link(parent, start @ pose, axes, Inertia.zero()))
+        for constant, pose, axes in _factors(joint, symbols.coordinates(edge.joint), slot.v0, forward):
+            links.append(Link(parent, constant_product(start, constant), pose, axes, Inertia.zero()))
             parent, start = len(links) - 1, Pose.identity()
         seats[edge.child] = Seat(parent, far.inverse())
     lumped = [Inertia.zero() for _ in links]
@@ -98,12 +126,11 @@ def link_tree(symbols: Symbols) -> LinkTree:
         seat = seats[body.name]
         if seat.link >= 0:
             lumped[seat.link] = lumped[seat.link] + Inertia.of(body, parameters).moved(seat.pose)
-    full = tuple(Link(link.parent, link.pose, link.axes, lumped[i]) for i, link in enumerate(links))
-    return LinkTree(full, seats)
+    return LinkTree(tuple(replace(link, inertia=lumped[i]) for i, link in enumerate(links)), seats)
 
 
-def _factors(joint: AlignedJoint, q: SX, v0: int, forward: bool) -> list[tuple[Pose, tuple[Axis, ...]]]:
-    """The elementary factors of a joint, outward: pose of the far frame in the near one, and the axes in far axes."""
+def _factors(joint: AlignedJoint, q: SX, v0: int, forward: bool) -> list[tuple[Pose, Pose, tuple[Axis, ...]]]:
+    """The elementary factors of a joint, outward: constant pose before it, its own pose, and its axes in far axes."""
     walked = []
     constant = Pose.identity()
     for step in elementary_steps(joint, q, v0, forward):
@@ -118,7 +145,7 @@ def _factors(joint: AlignedJoint, q: SX, v0: int, forward: bool) -> list[tuple[P
                 Axis(m.index, cs.mtimes(pose.R.T, m.twist()[0:3]), cs.mtimes(pose.R.T, m.velocity_of(pose.p)))
                 for m in motions
             )
-        walked.append((constant @ pose, axes))
+        walked.append((constant, pose, axes))
         constant = Pose.identity()
     return walked
 

@@ -1,15 +1,20 @@
-"""The recursive algorithms on the link tree: twists, Newton-Euler, and the reduced mass matrix by composite inertias.
+"""The recursive algorithms on the link tree: Newton-Euler, energies, and the reduced mass matrix by composite inertias.
 
-Everything is in link axes about link origins (the world's links have number -1).  For link i with parent p, pose (R, r)
-in p and axes s:
+Everything is in link axes about link origins (the world's links have number -1).  For link i with parent p, whose
+origin stands at r in p's axes, relative twist (w; s), angular velocity omega, angular acceleration alpha and classical
+acceleration a of the origin (upward by g for the ground, which is gravity):
 
-    V_i = X V_p + s v        A_i = X A_p + s a + V_i x (s v)        f_i = I_i A_i + V_i x* I_i V_i
-    f_p += X^T f_i           tau_s = s . f_i                        X V = (R^T omega; R^T (v + omega x r))
+    omega = R^T omega_p + w             alpha = R^T alpha_p + (R^T omega_p) x w + wdot
+    a = R^T (a_p + U_p r) + 2 (R^T omega_p) x s + w x s + sdot          U = [alpha]x + [omega]x [omega]x
+    force = m a + U h                   moment = h x a + sum m r x U r = h x a + vee(U J - (U J)^T)
+
+Velocities of points never appear (Luh, Walker and Paul 1980, with second moments J for the tensor of inertia).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as cs
@@ -46,10 +51,16 @@ def motion_inward(pose: Pose, V: Spatial) -> Spatial:
     return Spatial(cs.mtimes(pose.R.T, V.angular), cs.mtimes(pose.R.T, V.linear + cs.cross(V.angular, pose.p)))
 
 
-def wrench_outward(pose: Pose, f: Spatial) -> Spatial:
-    """A wrench of the link seen in its parent: X^T f."""
-    force = cs.mtimes(pose.R, f.linear)
-    return Spatial(cs.mtimes(pose.R, f.angular) + cs.cross(pose.p, force), force)
+def inward(link: Link, x: SX) -> SX:
+    """A vector of the parent's axes in the link's: first out of the constant seat, then out of the joint's turn."""
+    return cs.mtimes(link.motion.R.T, cs.mtimes(link.seat.R.T, x))
+
+
+def carried_outward(link: Link, f: Spatial) -> Spatial:
+    """A wrench of the link at its origin, seen in its parent's axes at the parent's origin."""
+    force = cs.mtimes(link.seat.R, cs.mtimes(link.motion.R, f.linear))
+    moment = cs.mtimes(link.seat.R, cs.mtimes(link.motion.R, f.angular))
+    return Spatial(moment + cs.cross(link.pose.p, force), force)
 
 
 def _joint_rate(link: Link, rates: SX) -> Spatial:
@@ -61,43 +72,64 @@ def _joint_rate(link: Link, rates: SX) -> Spatial:
 
 def newton_euler(tree: LinkTree, v: SX, a: SX, gravity: SX) -> dict[int, SX]:
     """Generalised forces {velocity index: tau} for tree velocities v and accelerations a (nv,), gravity included."""
-    twists: list[Spatial] = []
-    accelerations: list[Spatial] = []
+    states: list[_State] = []
     wrenches: list[Spatial] = []
-    ground = Spatial(Spatial.zero().angular, -gravity)
     for link in tree.links:
-        outer = link.parent < 0
-        relative = _joint_rate(link, v)
-        V = relative if outer else motion_inward(link.pose, twists[link.parent]) + relative
-        A = motion_inward(link.pose, ground if outer else accelerations[link.parent]) + _joint_rate(link, a)
-        if not outer:
-            A = A + Spatial(
-                cs.cross(V.angular, relative.angular),
-                cs.cross(V.angular, relative.linear) + cs.cross(V.linear, relative.angular),
-            )
-        twists.append(V)
-        accelerations.append(A)
-        wrenches.append(_inertial_wrench(link.inertia, V, A))
+        state = _moved(link, states[link.parent] if link.parent >= 0 else None, v, a, gravity)
+        states.append(state)
+        wrenches.append(_inertial_wrench(link.inertia, state))
     tau: dict[int, SX] = {}
     for i in reversed(range(len(tree.links))):
         link, f = tree.links[i], wrenches[i]
         for axis in link.axes:
             tau[axis.index] = f.power(Spatial(axis.omega, axis.linear))
         if link.parent >= 0:
-            wrenches[link.parent] = wrenches[link.parent] + wrench_outward(link.pose, f)
+            wrenches[link.parent] = wrenches[link.parent] + carried_outward(link, f)
     return tau
 
 
-def _inertial_wrench(inertia: Inertia, V: Spatial, A: Spatial) -> Spatial:
-    """I A + V x* I V."""
-    if inertia.m.is_zero() and inertia.I.is_zero():
-        return Spatial.zero()
-    angular, linear = inertia.momentum(V.angular, V.linear)
-    rate_angular, rate_linear = inertia.momentum(A.angular, A.linear)
-    return Spatial(
-        rate_angular + cs.cross(V.angular, angular) + cs.cross(V.linear, linear),
-        rate_linear + cs.cross(V.angular, linear),
+@dataclass(frozen=True)
+class _State:
+    """A link in motion: omega, alpha and the acceleration of its origin, less gravity."""
+
+    omega: SX
+    alpha: SX
+    origin: SX
+
+    @cached_property
+    def U(self) -> SX:
+        """[alpha]x + [omega]x [omega]x: the acceleration of a point r is that of the origin plus U r."""
+        x, y, z = (self.omega[k] for k in range(3))
+        a, b, c = (self.alpha[k] for k in range(3))
+        xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+        return cs.vertcat(
+            cs.horzcat(-(yy + zz), xy - c, xz + b),
+            cs.horzcat(xy + c, -(xx + zz), yz - a),
+            cs.horzcat(xz - b, yz + a, -(xx + yy)),
+        )
+
+
+def _moved(link: Link, parent: _State | None, v: SX, a: SX, gravity: SX) -> _State:
+    speed, rate = _joint_rate(link, v), _joint_rate(link, a)
+    pushed = cs.cross(speed.angular, speed.linear) + rate.linear
+    if parent is None:
+        return _State(speed.angular, rate.angular, inward(link, -gravity) + pushed)
+    carried = inward(link, parent.omega)
+    return _State(
+        carried + speed.angular,
+        inward(link, parent.alpha) + cs.cross(carried, speed.angular) + rate.angular,
+        inward(link, parent.origin + cs.mtimes(parent.U, link.pose.p)) + 2 * cs.cross(carried, speed.linear) + pushed,
     )
+
+
+def _inertial_wrench(inertia: Inertia, state: _State) -> Spatial:
+    """Moment and force that the motion of a link's own matter takes, at its origin."""
+    if inertia.is_zero:
+        return Spatial.zero()
+    m, h, a, U = inertia.m, inertia.h, state.origin, state.U
+    UJ = cs.mtimes(U, inertia.J)
+    turning = cs.vertcat(UJ[2, 1] - UJ[1, 2], UJ[0, 2] - UJ[2, 0], UJ[1, 0] - UJ[0, 1])
+    return Spatial(cs.cross(h, a) + turning, m * a + cs.mtimes(U, h))
 
 
 def kinetic_energy(tree: LinkTree, v: SX) -> SX:
@@ -129,8 +161,15 @@ def composite_inertias(tree: LinkTree) -> list[Inertia]:
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
         if link.parent >= 0:
-            composite[link.parent] = composite[link.parent] + composite[i].moved(link.pose)
+            composite[link.parent] = composite[link.parent] + _inertia_outward(link, composite[i])
     return composite
+
+
+def _inertia_outward(link: Link, matter: Inertia) -> Inertia:
+    """A link's matter seen in its parent's axes about the parent's origin."""
+    if link.turns_about_z:
+        return matter.turned_about_z(link.motion.R[0, 0], link.motion.R[1, 0]).moved(link.seat)
+    return matter.moved(link.motion).moved(link.seat)
 
 
 def reduced_mass(tree: LinkTree, E: SX) -> SX:
@@ -163,7 +202,7 @@ def reduced_mass(tree: LinkTree, E: SX) -> SX:
         if link.parent >= 0:
             target = columns[link.parent]
             for k, wrench in carried.items():
-                moved = wrench_outward(link.pose, wrench)
+                moved = carried_outward(link, wrench)
                 target[k] = target[k] + moved if k in target else moved
     M = cs.SX(d, d)
     for (j, k), value in upper.items():

@@ -212,13 +212,12 @@ def _states(tree: LinkTree, v: SX, a: SX, gravity: SX) -> list[_State]:
 def _body(link: Link, state: _State) -> _Carried:
     """One link's own inertia, Coriolis terms (doubled) and inertial wrench."""
     inertia, V = link.inertia.moved(state.pose), state.V
-    if link.inertia.m.is_zero() and link.inertia.I.is_zero():
+    if link.inertia.is_zero:
         zero = Spatial.zero()
         return _Carried(Inertia.zero(), zero.linear, cs.SX(cs.DM.zeros(3, 3).full()), zero)
     angular, P = inertia.momentum(V.angular, V.linear)
     rate = Spatial(*inertia.momentum(state.A.angular, state.A.linear))
-    spread = cs.trace(inertia.I) / 2 * cs.SX(cs.DM.eye(3).full()) - inertia.I  # sum m r r^T
-    outer = cs.mtimes(V.linear, inertia.h.T) + cs.mtimes(skew(V.angular), spread)  # sum m V(r) r^T
+    outer = cs.mtimes(V.linear, inertia.h.T) + cs.mtimes(skew(V.angular), inertia.J)  # sum m V(r) r^T
     Y = cs.dot(V.linear, inertia.h) * cs.SX(cs.DM.eye(3).full()) - outer
     return _Carried(inertia, 2 * P, 2 * Y, rate + _cross_force(V, Spatial(angular, P)))
 
