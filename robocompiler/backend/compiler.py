@@ -143,11 +143,18 @@ def _run(full: tuple[str, ...], environment: Mapping[str, str], timeout: float) 
 
 def _macros(command: tuple[str, ...], flags: tuple[str, ...], environment: Mapping[str, str], timeout: float) -> str:
     """The compiler's predefined macros under `flags`; "" if it does not know one of the flags, or tells no macros."""
+    full = (*command, *flags, "-dM", "-E", "-x", "c", os.devnull)
     try:
-        answer = _run((*command, *flags, "-dM", "-E", "-x", "c", "-"), environment, timeout)
-    except (subprocess.TimeoutExpired, OSError):
+        answer = _run(full, environment, timeout)
+    except subprocess.TimeoutExpired:
+        raise _no_answer(full, timeout) from None
+    except OSError:
         return ""
     return answer.stdout if answer.returncode == 0 else ""
+
+
+def _no_answer(full: tuple[str, ...], timeout: float) -> CompileError:
+    return CompileError(f"the C compiler did not answer within {timeout:g} s: {shlex.join(full)}", full)
 
 
 def _ask(command: tuple[str, ...], option: str, environment: Mapping[str, str], timeout: float) -> str:
@@ -157,7 +164,7 @@ def _ask(command: tuple[str, ...], option: str, environment: Mapping[str, str], 
     try:
         answer = _run(full, environment, timeout)
     except subprocess.TimeoutExpired:
-        raise CompileError(f"the C compiler did not answer within {timeout:g} s: {shown}", full) from None
+        raise _no_answer(full, timeout) from None
     except OSError as error:
         raise CompileError(f"the C compiler cannot be run ({error.strerror}): {shown}; {_MEND}", full) from None
     lines = answer.stdout.strip().splitlines()
