@@ -14,6 +14,7 @@ import cffi
 import numpy as np
 import pytest
 from c_support import ZIG_CC, host_toolchain, native_toolchain
+from click.testing import CliRunner
 from test_toolchain import fake_compiler
 
 import robocompiler as rc
@@ -23,6 +24,7 @@ from robocompiler.backend.options import BuildOptions
 from robocompiler.backend.processor import NATIVE, builds_for_host, processor_of
 from robocompiler.backend.repeat import repeat_key
 from robocompiler.backend.toolchain import PORTABLE, find_toolchain, toolchain_for
+from robocompiler.cli import robocompile
 from robocompiler.records.reader import mechanism_from_dict
 from robocompiler.runtime import processor
 from robocompiler.runtime.manifest import checksum
@@ -260,7 +262,7 @@ def test_a_wrong_list_is_refused(folder: Path, tmp_path: Path) -> None:
             rc.load(copy)
 
 
-# --- numbers ---
+# --- numbers, and the command ---
 
 
 def test_native_and_portable_numbers_agree_to_rounding(folder: Path, tmp_path: Path) -> None:
@@ -275,3 +277,23 @@ def test_native_and_portable_numbers_agree_to_rounding(folder: Path, tmp_path: P
         for robot in (native, portable):
             found = robot.forward_dynamics([angle], [1.3], [])[0]
             assert abs(found - wanted) < 4e-15 * weight * 0.3 / inertia
+
+
+def test_the_command_builds_portably_when_asked_and_tells_why_it_compiles_again(tmp_path: Path) -> None:
+    model = tmp_path / "pendulum.yaml"
+    model.write_text(json.dumps(PENDULUM))
+
+    def run(*options: str) -> dict[str, str]:
+        command = ["compile", str(model), "-o", str(tmp_path / "out"), "--fast-compile", "--json", "-q", *options]
+        answer = CliRunner().invoke(robocompile, command)
+        assert answer.exit_code == 0, answer.output
+        return {unit["name"]: unit["reason"] for unit in json.loads(answer.stdout)["build"]["units"]}
+
+    assert set(run("--portable").values()) == {"first build"}
+    assert manifest(tmp_path / "out" / "pendulum")["flags"] == [*host_toolchain().flags, "-O0"]
+    assert set(run("--portable").values()) == {"unchanged"}
+    reasons = set(run().values())
+    assert manifest(tmp_path / "out" / "pendulum")["flags"] == [*native_toolchain().flags, "-O0"]
+    if X86:
+        assert reasons == {"flags changed (with -march=native, with -ffp-contract=fast, without -ffp-contract=off)"}
+    assert set(run("--portable").values()) == {"unchanged"}  # the objects are kept
