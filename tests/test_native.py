@@ -224,13 +224,23 @@ def test_a_processor_that_has_it_all_loads(folder: Path, cpuinfo: Callable[[str]
     for key in ("flags", "Features"):
         cpuinfo(f"{key} : {' '.join(wanted)} more\n")
         assert rc.load(folder).name == "pendulum"
-    cpuinfo("vendor_id : unknown\n")  # nothing is told of the instruction sets
-    assert processor.instruction_sets() is None
-    assert rc.load(folder).name == "pendulum"
 
 
-def test_a_system_without_the_list_tells_nothing(tmp_path: Path) -> None:
+@pytest.mark.skipif(not X86, reason="the build must use something beyond the base")
+def test_where_the_processor_is_not_told_only_portable_builds_load(
+    folder: Path, cpuinfo: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert processor.instruction_sets(tmp_path / "none") is None
+    cpuinfo("vendor_id : unknown\n")
+    assert processor.instruction_sets() is None
+    with pytest.raises(
+        rc.LoadError, match=r"does not tell whether this processor has them; compile .* with --portable"
+    ):
+        rc.load(folder)
+    processor.refuse_foreign(folder, {"instructions": []})
+    processor.refuse_foreign(folder, {})  # of a manifest that knows no such entry
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")  # has no such list, and no native builds
+    assert rc.load(folder).name == "pendulum"
 
 
 @pytest.mark.skipif(not X86, reason="FMA4 is of x86")

@@ -9,7 +9,7 @@ the compiler builds portably unless it is told otherwise.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +36,24 @@ def _read(path: Path) -> frozenset[str] | None:
 
 
 def refuse_foreign(library: Path, build: dict[str, Any]) -> None:
-    """LoadError if the processor lacks an instruction set that `build`, the manifest's entry, says is used."""
+    """LoadError if the processor lacks an instruction set that `build`, the manifest's entry, says is used.
+
+    Under Linux also if the processor's sets cannot be read; other systems have no list, and no native builds.
+    """
     wanted = build.get("instructions", [])
     if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
         raise LoadError(f"{library}: the manifest's instruction sets are no list of names; compile the model again")
     found = instruction_sets()
     if found is None:
+        if wanted and platform.system() == "Linux":
+            raise LoadError(
+                f"{library}: it uses {', '.join(wanted)}, and {CPUINFO} does not tell whether this processor has them; "
+                "compile the model again with --portable (portable=True)"
+            )
         return
     missing = [name for name in wanted if name not in found]
     if missing:
         raise LoadError(
-            f"{library}: compiled for another processor: it uses {_listed(missing)}, which this one does not have; "
+            f"{library}: compiled for another processor: it uses {', '.join(missing)}, which this one does not have; "
             "compile the model again on this machine, or with --portable (portable=True) for libraries that are carried"
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
