@@ -108,7 +108,7 @@ def _build(
     changed = write_files(folder, {**emission.files, **({name: previous} if previous is not None else {})})
     seconds["write"] = time.monotonic() - begin
     build, libraries = _compile(emission, folder, toolchain, options, tell, seconds)
-    manifest = manifest_text(program, emission, options.real, _build_record(toolchain, libraries), modes)
+    manifest = manifest_text(program, emission, options.real, _build_record(toolchain, build, libraries), modes)
     changed += write_files(folder, {**emission.files, name: manifest})
     remove_old(folder, emission.prefix, (libraries.versioned, *_named_library(previous)))
     reasons = {decision.unit.name: decision.reason for decision in build.decisions}
@@ -166,12 +166,13 @@ def _compile(
     return build, libraries
 
 
-def _build_record(toolchain: Toolchain, libraries: Libraries) -> dict[str, Any]:
+def _build_record(toolchain: Toolchain, build: BuildPlan, libraries: Libraries) -> dict[str, Any]:
     return {
         "compiled": True,
         "compiler": toolchain.version,
         "target": toolchain.target,
         "flags": list(toolchain.flags),
+        "unit_flags": {d.unit.name: list(d.unit.flags) for d in build.decisions if d.unit.flags},  # follow the others
         "instructions": list(toolchain.processor.instructions),
         "libraries": list(libraries.names),
         "library": {"file": libraries.versioned, "sha256": libraries.digest},
