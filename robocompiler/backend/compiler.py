@@ -6,7 +6,7 @@ results agree with those of another processor, and with CasADi's interpreter, to
 relies on the separate rounding: the reduction of angles subtracts products that are exact, and square roots are taken
 of sums of squares only; the laws of drives, which users write, are not fused (`emit.py`).  `portable` keeps to the
 architecture's base and to one rounding per operation (`-ffp-contract=off`): the same numbers on every machine with IEEE
-arithmetic and the same libm, and libraries that may be carried.  Cross compilers build so too, and compilers for systems
+arithmetic and libm, and libraries that may be carried.  Cross compilers build so too, and compilers for systems
 that do not tell what their processor has.
 
 Never `-ffast-math` or parts of it that let values differ: NaN and infinity must be seen by the comparisons that refuse
