@@ -1,8 +1,8 @@
 """Speed and accuracy of forward and inverse dynamics beside the peers; writes docs/dynamics-speed.md.
 
-    python -m benchmarks.dynamics [--robots stewart,excavator,kangaroo] [--rounds 25] [--no-native]
+    python -m benchmarks.dynamics [--robots stewart,excavator,kangaroo] [--rounds 25] [--no-portable]
 
-What `robocompile bench ROBOT --native` measures, as one page.  Most of the time goes into compiling CasADi's C.
+What `robocompile bench ROBOT --portable` measures, as one page.  Most of the time goes into compiling CasADi's C.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure dynamics beside the peers.")
     parser.add_argument("--robots", default=",".join(CLOSED_CHAINS), help="comma-separated names")
     parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--no-native", action="store_true", help="leave out -O3 -march=native")
+    parser.add_argument("--no-portable", action="store_true", help="leave out portable builds")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "dynamics-speed.md")
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "dynamics.json")
     options = parser.parse_args(arguments)
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"no such robot: {', '.join(unknown)}; there are {', '.join(ROBOTS)}")
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
-    choices = BenchOptions(rounds=options.rounds, native=not options.no_native)
+    choices = BenchOptions(rounds=options.rounds, portable=not options.no_portable)
     reports = []
     for name in robots:
         begin = time.monotonic()

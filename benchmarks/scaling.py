@@ -28,7 +28,7 @@ from benchmarks.robots import ROOT
 from benchmarks.spread import Spread, significant, table
 from robocompiler.backend.atomic import write_atomically
 from robocompiler.backend.options import BuildOptions
-from robocompiler.backend.toolchain import Toolchain, find_toolchain
+from robocompiler.backend.toolchain import Toolchain, find_toolchain, toolchain_for
 from robocompiler.bench.driver import Driver
 from robocompiler.bench.states import references, samples
 from robocompiler.compiler import compile_to_folder
@@ -129,7 +129,7 @@ def study(
     family: Family, most: float, options: BuildOptions, tell: Callable[[str], None] = lambda text: None
 ) -> tuple[Point, ...]:
     """All sizes of a family, up to the first whose compile takes longer than `most` seconds."""
-    toolchain = find_toolchain(options.cc, extra_flags=options.extra_flags)
+    toolchain = toolchain_for(options)
     points: list[Point] = []
     for size in family.sizes:
         folder = Path(tempfile.mkdtemp(prefix=f"scaling_{family.name}_{size}_"))

@@ -21,7 +21,7 @@ from benchmarks.driver import Driver
 from benchmarks.robots import ROOT, model
 from benchmarks.spread import Spread, microseconds, significant, table
 from benchmarks.states import sample
-from robocompiler.backend.toolchain import CompileJob, compile_objects, find_toolchain, link_shared
+from robocompiler.backend.toolchain import CompileJob, Toolchain, compile_objects, find_toolchain, link_shared
 from robocompiler.runtime.manifest import find_manifest, read_manifest
 
 Array = NDArray[np.float64]
@@ -29,17 +29,16 @@ Array = NDArray[np.float64]
 ROBOTS = ("stewart", "kangaroo")
 ROUNDS = 21
 FUNCTIONS = ("closure_jacobian", "closure", "correct", "inner_correct", "lift", "inner_lift", "poses")
-# Flags that follow the standard ones; the first is the standard build, against which the ratios are.
-VARIANTS: dict[str, tuple[str, ...]] = {
-    "-O2 (standard)": (),
-    "-O1": ("-O1",),
-    "-O3": ("-O3",),
-    "-O2 -fno-math-errno": ("-fno-math-errno",),
-    "-O2 -fno-math-errno -fno-trapping-math": ("-fno-math-errno", "-fno-trapping-math"),
-    "-O2 -march=native": ("-march=native",),
-    "-O3 -march=native": ("-O3", "-march=native"),
-    "-O2 -march=native -ffp-contract=fast": ("-march=native", "-ffp-contract=fast"),
-    "-O2 -fno-schedule-insns2": ("-fno-schedule-insns2",),
+# (portable, flags that follow); the first is the standard build, against which the ratios are.
+VARIANTS: dict[str, tuple[bool, tuple[str, ...]]] = {
+    "native (standard)": (False, ()),
+    "portable": (True, ()),
+    "portable -fno-math-errno": (True, ("-fno-math-errno",)),
+    "native -O1": (False, ("-O1",)),
+    "native -O3": (False, ("-O3",)),
+    "native -ffp-contract=off": (False, ("-ffp-contract=off",)),
+    "native -fno-math-errno": (False, ("-fno-math-errno",)),
+    "native -fno-math-errno -fno-trapping-math": (False, ("-fno-math-errno", "-fno-trapping-math")),
 }
 
 
@@ -56,10 +55,9 @@ class Variant:
     ratios: dict[str, Spread] = field(default_factory=dict)
 
 
-def _build(sources: Sequence[Path], flags: tuple[str, ...], folder: Path) -> tuple[Path, float, float]:
+def _build(sources: Sequence[Path], toolchain: Toolchain, folder: Path) -> tuple[Path, float, float]:
     """Compile and link `sources` one after the other; the library, all seconds, and those of the slowest unit."""
     shutil.rmtree(folder, ignore_errors=True)
-    toolchain = find_toolchain(extra_flags=flags)
     jobs = [CompileJob(s.stem, s, folder / f"{s.stem}.o", (s.parent,)) for s in sources]
     seconds: list[float] = []
     begin = time.monotonic()
@@ -78,9 +76,10 @@ def measure(name: str, output: Path, rounds: int = ROUNDS) -> list[Variant]:
     sources = sorted(folder.glob(f"{manifest['prefix']}_*.c"))
     states = sample(robot, manifest)
     variants, drivers = [], []
-    for number, (label, flags) in enumerate(VARIANTS.items()):
+    for number, (label, (portable, flags)) in enumerate(VARIANTS.items()):
         place = output / "variants" / f"{name}_{number}"
-        library, whole, slowest = _build(sources, flags, place)
+        toolchain = find_toolchain(portable=portable, extra_flags=flags)
+        library, whole, slowest = _build(sources, toolchain, place)
         drivers.append(Driver(manifest, folder, library, find_toolchain(), FUNCTIONS, place / "timing"))
         variants.append(Variant(label, whole, slowest, library.stat().st_size, machine.load()))
     times: list[dict[str, list[float]]] = [{f: [] for f in FUNCTIONS} for _ in drivers]

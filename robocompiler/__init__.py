@@ -60,7 +60,8 @@ def compile(
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
-        options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch, derivatives.
+        options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch,
+            derivatives, portable (the same numbers on every machine, instead of code for this processor).
 
     Raises:
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.

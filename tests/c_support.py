@@ -22,6 +22,13 @@ ZIG_CXX = (sys.executable, "-m", "ziglang", "c++")
 
 @functools.cache
 def host_toolchain() -> Toolchain:
+    """The host's compiler with portable flags: what it compiles has the bits of CasADi's interpreter."""
+    return find_toolchain(portable=True)
+
+
+@functools.cache
+def native_toolchain() -> Toolchain:
+    """The host's compiler as users get it."""
     return find_toolchain()
 
 

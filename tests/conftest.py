@@ -40,7 +40,9 @@ def compiled(build_folder: Path) -> Callable[[str], rc.Robot]:
                 folder = build_folder / name
                 done = build_folder / f"{name}.done"
                 if not done.exists():
-                    flags = () if name in OPTIMISED else ("-O0",)  # the same numbers, in a third of gcc's time
+                    flags = (
+                        () if name in OPTIMISED else ("-O0",)
+                    )  # the same numbers to rounding, in a third of the time
                     rc.compile(MODELS / f"{name}.yaml", output=build_folder, extra_flags=flags)
                     done.touch()
                 loaded[name] = rc.load(folder)

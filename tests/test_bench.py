@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_support import host_toolchain, native_toolchain
 from click.testing import CliRunner, Result
 
 import robocompiler as rc
@@ -55,8 +56,8 @@ def front() -> FrontEnd:
 
 @pytest.fixture(scope="module")
 def report(front: FrontEnd, tmp_path_factory: pytest.TempPathFactory) -> BenchReport:
-    """The four-bar with everything but native code, which is not the same on every machine."""
-    options = BenchOptions(rounds=2, states=3, build=BuildOptions(extra_flags=("-O0",)))
+    """The four-bar with everything."""
+    options = BenchOptions(rounds=2, states=3, portable=True, build=BuildOptions(extra_flags=("-O0",)))
     return bench(front.mechanism, front.program, tmp_path_factory.mktemp("bench"), options)
 
 
@@ -70,7 +71,8 @@ def test_all_ways_of_calling_are_measured(report: BenchReport) -> None:
         ours = [solver for solver, row in found.items() if row.ours]
         assert ours[:2] == ["C, one call", "C, batch, 1 thread"]
         assert ours[2:5] == [f"Python, robot.{name}", "Python, prepared call", "Python, robot.batch, 1 thread"]
-        assert "CasADi's C" in found and not found["CasADi's C"].ours
+        assert ours[-1] == "C, one call, portable"
+        assert {"CasADi's C", "CasADi's C, portable"} <= set(found) and not found["CasADi's C"].ours
     assert report.skipped == ()
     forward = " ".join(rows(report, FORWARD))
     assert all(peer in forward for peer in ("constraintDynamics", "lcaba", "aba of the open tree", "mj_forward"))
@@ -102,12 +104,20 @@ def test_ratios_are_to_the_first_row_of_the_quantity(report: BenchReport) -> Non
 def test_the_report_tells_machine_flags_and_versions(report: BenchReport) -> None:
     data = json.loads(json.dumps(bench_data(report)))
     assert {"processor", "compiler", "flags", "Pinocchio", "MuJoCo", "CasADi"} <= set(data["machine"])
-    assert "-O2" in data["machine"]["flags"]
+    for name, toolchain in (("flags", native_toolchain()), ("flags, portable", host_toolchain())):
+        kept = [flag for flag in toolchain.flags if not flag.startswith("-W")]
+        assert data["machine"][name] == f"{' '.join(kept)} -O0 (and strict warnings)"
+    for folder, toolchain in (
+        (report.folder, native_toolchain()),
+        (report.folder.parent / "portable" / "fourbar", host_toolchain()),
+    ):
+        manifest = json.loads((folder / "fourbar.manifest.json").read_text())
+        assert manifest["build"]["flags"] == [*toolchain.flags, "-O0"]
     assert data["sizes"] == {"coordinates": 4, "velocities": 4, "freedoms": 1, "ports": 1}
     assert (data["rounds"], data["states"], data["reference"]) == (2, 3, "maximal coordinates, double")
     assert {"minimum", "lower", "median", "upper", "samples"} == set(data["rows"][0]["seconds"])
     text = bench_text(report)
-    assert text.count("C, one call ") >= 2
+    assert text.count("C, one call ") >= 2 and text.count("C, one call, portable") == 2
     assert "less aba of a model without joints" in " ".join(text.split())
 
 

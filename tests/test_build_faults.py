@@ -59,7 +59,7 @@ def script(path: Path, text: str) -> str:
 
 def stand_in(path: Path, work: str) -> str:
     """A compiler that answers questions as gcc does and does `work` otherwise."""
-    return script(path, f'case "$1" in --version|-dumpmachine) exec gcc "$@";; esac\n{work}')
+    return script(path, f'case " $* " in " --version "|" -dumpmachine "|*" -dM "*) exec gcc "$@";; esac\n{work}')
 
 
 def fails(model: Path, output: Path, match: str, cc: str | None = None) -> rc.CompileError:
@@ -134,6 +134,10 @@ def test_a_compiler_that_hangs_is_ended(
     # one that does not even tell its version
     with pytest.raises(rc.CompileError, match=r"did not answer within 0\.5 s"):
         compiler.find_toolchain(script(tmp_path / "mute", "sleep 60"), timeout=0.5)
+    # one that does not tell its macros
+    curt = script(tmp_path / "curt", 'case "$1" in --version|-dumpmachine) exec gcc "$@";; esac\nsleep 60')
+    with pytest.raises(rc.CompileError, match=r"did not answer within 0\.5 s: .*-dM -E"):
+        compiler.find_toolchain(curt, timeout=0.5)
 
 
 def test_an_output_folder_that_cannot_be_written(tmp_path: Path, output: Path, edited: Path) -> None:

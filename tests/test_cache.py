@@ -9,6 +9,7 @@ from c_support import host_toolchain
 
 from robocompiler.backend import cache
 from robocompiler.backend.cache import BuildPlan, Unit, commit, plan, value_digest
+from robocompiler.backend.processor import Processor
 from robocompiler.backend.toolchain import Toolchain, compile_objects
 from robocompiler.backend.writer import write_files
 from robocompiler.errors import CompileError
@@ -100,6 +101,10 @@ def test_a_record_that_changes_no_text_compiles_nothing(folder: Folder) -> None:
         ({"target": "aarch64-linux-gnu"}, "target changed (x86_64-linux-gnu -> aarch64-linux-gnu)"),
         ({"flags": ("-O3", "-g")}, "flags changed (with -O3, with -g, without -O2)"),
         ({"fingerprint": "other"}, "compiler changed (another executable, still gcc 12)"),
+        (
+            {"processor": Processor((), "other")},
+            "another processor (the flags mean other instructions or another tuning here)",
+        ),
     ],
 )
 def test_every_property_of_the_compiler_counts(folder: Folder, changes: dict[str, object], reason: str) -> None:
@@ -140,7 +145,7 @@ def test_a_damaged_object_is_compiled_again(folder: Folder, damage: str) -> None
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", '{"format": 2}', '{"format": 1, "build": "x", "units": {}, "objects": {}}', "\xff" * 9],
+    ["", "{", "[]", "null", '{"format": 1}', '{"format": 2, "build": "x", "units": {}, "objects": {}}', "\xff" * 9],
 )
 def test_a_damaged_record_is_an_empty_one_and_says_so(folder: Folder, text: str) -> None:
     folder.build()

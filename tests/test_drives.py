@@ -34,6 +34,7 @@ from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.expression_parser import parse_expression
 from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import mechanism_from_dict
+from robocompiler.runtime.manifest import find_manifest, read_manifest
 from robocompiler.symbolic.drives import state_names
 
 Array = NDArray[np.float64]
@@ -271,6 +272,12 @@ def test_a_law_without_a_finite_value_is_refused_by_name(robot: rc.Robot) -> Non
     with pytest.raises(ValueError, match="the rate of 'oil/1-b:p' is not a finite number"):
         other.drive_rates(q, u, z, c)
     assert np.all(np.isfinite(other.drive_efforts(q, u, z, c)))
+
+
+def test_laws_are_rounded_as_written(robot: rc.Robot) -> None:
+    """Native builds fuse products and sums; in a law, zero from a difference of products must stay zero."""
+    build = read_manifest(find_manifest(robot._library.folder))["build"]
+    assert build["unit_flags"] == {"drives": ["-ffp-contract=off"]}
 
 
 def test_the_library_itself_refuses_a_command_that_is_no_number(robot: rc.Robot) -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from c_support import ZIG_CC, host_toolchain
+from c_support import ZIG_CC, host_toolchain, native_toolchain
 
 from robocompiler.backend.toolchain import (
     OPTIMISATION,
@@ -56,9 +56,11 @@ def test_the_host_compiler_is_found_and_described() -> None:
     assert re.search(r"\d+\.\d+", toolchain.version)
     assert "-" in toolchain.target
     assert toolchain.flags[: len(OPTIMISATION + STRICT)] == OPTIMISATION + STRICT
+    assert native_toolchain().flags[: len(OPTIMISATION + STRICT)] == OPTIMISATION + STRICT
     assert len(toolchain.fingerprint) == 64
     assert "-ffp-contract=off" in toolchain.flags
-    assert not {"-ffast-math", "-march=native"} & set(toolchain.flags)
+    for flags in (toolchain.flags, native_toolchain().flags):
+        assert not {"-ffast-math", "-ffinite-math-only", "-fno-signed-zeros", "-Ofast"} & set(flags)
 
 
 def test_the_order_is_option_then_variable_then_path(tmp_path: Path) -> None:

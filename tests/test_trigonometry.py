@@ -11,7 +11,7 @@ import cffi
 import mpmath
 import numpy as np
 import pytest
-from c_support import host_toolchain, make_kernel
+from c_support import host_toolchain, make_kernel, native_toolchain
 
 from robocompiler.backend.emit import emit
 from robocompiler.backend.routine import Routine
@@ -25,39 +25,61 @@ MODEL = Path(__file__).resolve().parent.parent / "models" / "fourbar.yaml"
 Angles = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
+BUILDS = ("portable", "native", "lanes")
+
+
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Angles]:
-    """library('float') evaluates sine and cosine of any angles by the four-bar's generated code."""
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Angles]:
+    """library('float', 'native') evaluates sine and cosine of any angles by the four-bar's generated code.
+
+    'native' is compiled as users get it, 'portable' without fused products, 'lanes' is the code of batches with the
+    flags of a native build.
+    """
     program = run_front_end(MODEL).program
 
-    def build(real: str) -> Angles:
+    def build(real: str, kind: str) -> Angles:
         folder = tmp_path_factory.mktemp(real)
-        emission = emit(program, real)  # type: ignore[arg-type]
+        emission = emit(program, real, batch=kind == "lanes")  # type: ignore[arg-type]
         for path, text in emission.files.items():
             (folder / path).write_text(text)
-        source = folder / "fourbar_trigonometry.c"
+        name = "lanes_trigonometry" if kind == "lanes" else "trigonometry"
+        source = folder / f"fourbar_{name}.c"
         count = int(re.search(r"NT = (\d+)", source.read_text())[1])  # type: ignore[index]
         own, shared = folder / "t.o", folder / "t.so"
-        compile_objects([CompileJob("t", source, own, flags=("-O2",))], host_toolchain())
-        link_shared([own], shared, host_toolchain())
+        toolchain = host_toolchain() if kind == "portable" else native_toolchain()
+        compile_objects([CompileJob("t", source, own, flags=("-Wno-psabi",))], toolchain)
+        link_shared([own], shared, toolchain)
         ffi = cffi.FFI()
-        ffi.cdef(f"void fourbar_trigonometry(const {real} *q, {real} *t);")
-        lib: Any = ffi.dlopen(str(shared))
-        kind = np.float64 if real == "double" else np.float32
-        nq = program.closures.topology.nq
-
-        def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            sines, cosines = [], []
-            for value in x.astype(kind):
-                q, t = np.full(nq, value, dtype=kind), np.zeros(2 * count, dtype=kind)
-                lib.fourbar_trigonometry(ffi.cast(f"{real} *", q.ctypes.data), ffi.cast(f"{real} *", t.ctypes.data))
-                sines.append(t[0])
-                cosines.append(t[count])
-            return np.array(sines), np.array(cosines)
-
-        return evaluate
+        symbol = "fourbar_trigonometry" + ("_generic" if kind == "lanes" else "")
+        ffi.cdef(f"void {symbol}(const {real} *q, {real} *t);")
+        function: Any = getattr(ffi.dlopen(str(shared)), symbol)
+        kind_of = np.float64 if real == "double" else np.float32
+        width = 32 // np.dtype(kind_of).itemsize if kind == "lanes" else 1
+        return lambda x: _evaluate(x.astype(kind_of), function, ffi, program.closures.topology.nq, count, width)
 
     return build
+
+
+def _evaluate(x: np.ndarray, function: Any, ffi: Any, nq: int, count: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sines and cosines of x, `width` at a time: the first angle's, which is the first coordinate."""
+    padded = np.concatenate([x, np.zeros(-len(x) % width, dtype=x.dtype)]).reshape(-1, width)
+    results = []
+    q, t = (_aligned((size, width), x.dtype) for size in (nq, 2 * count))
+    real = "double" if x.dtype == np.float64 else "float"
+    for row in padded:
+        q[:] = row
+        function(ffi.cast(f"{real} *", q.ctypes.data), ffi.cast(f"{real} *", t.ctypes.data))
+        results.append(t[[0, count]].copy())
+    found = np.array(results).transpose(1, 0, 2).reshape(2, -1)[:, : len(x)]
+    return found[0], found[1]
+
+
+def _aligned(shape: tuple[int, int], kind: np.dtype[Any]) -> np.ndarray:
+    """Zeros that begin at a multiple of 32 bytes, as vectors must."""
+    size = shape[0] * shape[1]
+    memory = np.zeros(size * kind.itemsize + 32, dtype=np.uint8)
+    start = -memory.ctypes.data % 32
+    return memory[start : start + size * kind.itemsize].view(kind).reshape(shape)
 
 
 def worst_error(found: np.ndarray, exact: list[Any], kind: Any) -> float:
@@ -84,13 +106,14 @@ def hard_angles(kind: Any) -> np.ndarray:
     return np.concatenate([np.asarray(part, dtype=kind) for part in parts])
 
 
+@pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_every_sine_and_cosine_is_within_one_unit_in_the_last_place(
-    real: str, library: Callable[[str], Angles]
+    real: str, build: str, library: Callable[[str, str], Angles]
 ) -> None:
     kind = np.float64 if real == "double" else np.float32
     x = hard_angles(kind)
-    s, c = library(real)(x)
+    s, c = library(real, build)(x)
     with mpmath.workdps(60):
         exact_s = [mpmath.sin(mpmath.mpf(float(value))) for value in x]
         exact_c = [mpmath.cos(mpmath.mpf(float(value))) for value in x]
@@ -99,8 +122,9 @@ def test_every_sine_and_cosine_is_within_one_unit_in_the_last_place(
     assert (s[x == 0] == 0).all()
 
 
-def test_what_is_no_number_stays_none(library: Callable[[str], Angles]) -> None:
-    s, c = library("double")(np.array([np.nan, np.inf, -np.inf]))
+@pytest.mark.parametrize("build", BUILDS)
+def test_what_is_no_number_stays_none(build: str, library: Callable[[str, str], Angles]) -> None:
+    s, c = library("double", build)(np.array([np.nan, np.inf, -np.inf]))
     assert np.isnan(s).all()
     assert np.isnan(c).all()
 

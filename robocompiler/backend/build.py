@@ -19,7 +19,7 @@ from robocompiler.backend.libraries import Libraries, link_libraries, remove_old
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.manifest import manifest_text
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
-from robocompiler.backend.toolchain import Toolchain, compile_objects, find_toolchain
+from robocompiler.backend.toolchain import Toolchain, compile_objects, toolchain_for
 from robocompiler.backend.writer import write_files
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.version import VERSION
@@ -53,7 +53,7 @@ def build_robot(
     begin = time.monotonic()
     emission = emit(program, options.real, batch=options.batch, derivatives=options.derivatives)
     folder = output / emission.prefix if folder is None else folder
-    toolchain = None if options.emit_only else find_toolchain(options.cc, extra_flags=options.extra_flags)
+    toolchain = None if options.emit_only else toolchain_for(options)
     seconds = {"print": time.monotonic() - begin}
     tell("print", f"{len(emission.files)} files", seconds["print"])
     modes = _modes(folder, supports)
@@ -108,7 +108,7 @@ def _build(
     changed = write_files(folder, {**emission.files, **({name: previous} if previous is not None else {})})
     seconds["write"] = time.monotonic() - begin
     build, libraries = _compile(emission, folder, toolchain, options, tell, seconds)
-    manifest = manifest_text(program, emission, options.real, _build_record(toolchain, libraries), modes)
+    manifest = manifest_text(program, emission, options.real, _build_record(toolchain, build, libraries), modes)
     changed += write_files(folder, {**emission.files, name: manifest})
     remove_old(folder, emission.prefix, (libraries.versioned, *_named_library(previous)))
     reasons = {decision.unit.name: decision.reason for decision in build.decisions}
@@ -166,12 +166,14 @@ def _compile(
     return build, libraries
 
 
-def _build_record(toolchain: Toolchain, libraries: Libraries) -> dict[str, Any]:
+def _build_record(toolchain: Toolchain, build: BuildPlan, libraries: Libraries) -> dict[str, Any]:
     return {
         "compiled": True,
         "compiler": toolchain.version,
         "target": toolchain.target,
         "flags": list(toolchain.flags),
+        "unit_flags": {d.unit.name: list(d.unit.flags) for d in build.decisions if d.unit.flags},  # follow the others
+        "instructions": list(toolchain.processor.instructions),
         "libraries": list(libraries.names),
         "library": {"file": libraries.versioned, "sha256": libraries.digest},
     }

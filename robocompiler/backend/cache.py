@@ -1,8 +1,8 @@
 """Object cache of one output folder: what must be compiled again, and why.
 
 Objects live in `.cache/objects`, named by unit and key; the key is the SHA-256 of everything the object depends on:
-text, headers, compiler, target and flags.  A key that is there, with the bytes that were recorded, is reused.  For the
-rest the record of the last build says which of the user's records changed, so that the log can tell.
+text, headers, compiler, target, flags and processor.  A key that is there, with the bytes that were recorded, is
+reused.  For the rest the record of the last build says which of the user's records changed, so that the log can tell.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def plan(
     Args:
         units: the translation units; names must differ and be plain file names.
         folder: the output folder; the cache is its subfolder `.cache`.
-        toolchain: the compiler; its command, version, target and flags all count.
+        toolchain: the compiler; its command, version, target, flags and processor all count.
         headers: {path: text} of every generated header that all units may include.
         generator: version of RoboCompiler, used only to explain why text changed.
 
@@ -157,7 +157,12 @@ def commit(build: BuildPlan, finished: Collection[str] | None = None) -> None:
 def compiler_record(toolchain: Toolchain) -> CompilerRecord:
     """What the cache remembers of a toolchain."""
     return CompilerRecord(
-        toolchain.command, toolchain.version, toolchain.target, toolchain.flags, toolchain.fingerprint
+        toolchain.command,
+        toolchain.version,
+        toolchain.target,
+        toolchain.flags,
+        toolchain.fingerprint,
+        toolchain.processor.digest,
     )
 
 

@@ -39,6 +39,8 @@ def _compiler_changes(before: CompilerRecord, now: CompilerRecord) -> list[str]:
         parts.append(f"target changed ({before.target} -> {now.target})")
     if before.flags != now.flags:
         parts.append(f"flags changed ({_list_changes(before.flags, now.flags)})")
+    elif not parts and before.processor != now.processor:
+        parts.append("another processor (the flags mean other instructions or another tuning here)")
     return parts
 
 

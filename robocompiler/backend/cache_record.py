@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
 class CompilerRecord:
-    """The compiler as it counts for the cache."""
+    """The compiler as it counts for the cache; processor: digest of what its flags come to on this machine."""
 
     command: tuple[str, ...]
     version: str
     target: str
     flags: tuple[str, ...]
     fingerprint: str
+    processor: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json`."""
@@ -29,6 +30,7 @@ class CompilerRecord:
             "target": self.target,
             "flags": list(self.flags),
             "fingerprint": self.fingerprint,
+            "processor": self.processor,
         }
 
 
@@ -124,6 +126,7 @@ def _unit(data: Any) -> UnitRecord:
             _text(compiler["target"]),
             tuple(_text(word) for word in compiler["flags"]),
             _text(compiler["fingerprint"]),
+            _text(compiler["processor"]),
         ),
         _text(data["generator"]),
     )

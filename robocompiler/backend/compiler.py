@@ -1,9 +1,16 @@
 """Which C compiler is used, and with which flags.
 
-Floating-point policy.  A build must give the same numbers on every machine, so: no `-ffast-math`, no `-march=native`,
-and `-ffp-contract=off`, which keeps the compiler from fusing `a * b + c` into one rounding on processors that can.
-The price is small (the kernels are bound by dependencies rather than by multiplications); the gain is that a desk
-computer, a robot's ARM board and CasADi's interpreter agree.  A user who prefers fused arithmetic passes it in `flags`.
+Floating-point policy.  By default the host's libraries are built for the host's processor (`-march=native`) and with
+fused multiply-adds (`-ffp-contract=fast`): a third fewer instructions, and one rounding where `a * b + c` had two.  So
+results agree with those of another processor, and with CasADi's interpreter, to rounding and not bit by bit.  Nothing
+relies on the separate rounding: the reduction of angles subtracts products that are exact, and square roots are taken
+of sums of squares only; the laws of drives, which users write, are not fused (`emit.py`).  `portable` keeps to the
+architecture's base and to one rounding per operation (`-ffp-contract=off`): the same numbers on every machine with IEEE
+arithmetic and libm, and libraries that may be carried.  Cross compilers build so too, and compilers for systems
+that do not tell what their processor has.
+
+Never `-ffast-math` or parts of it that let values differ: NaN and infinity must be seen by the comparisons that refuse
+them, and the sign of zero chooses the branch of atan2.  docs/flags.md tells what other flags bring.
 """
 
 from __future__ import annotations
@@ -17,9 +24,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from robocompiler.backend.processor import NATIVE, UNKNOWN, Processor, builds_for_host, chooses_processor, processor_of
 from robocompiler.errors import CompileError
 
-OPTIMISATION: tuple[str, ...] = ("-O2", "-fPIC", "-ffp-contract=off")
+OPTIMISATION: tuple[str, ...] = ("-O2", "-fPIC")
+PORTABLE: tuple[str, ...] = ("-ffp-contract=off",)
 STRICT: tuple[str, ...] = (
     "-std=c99",
     "-pedantic",
@@ -49,13 +58,15 @@ class Toolchain:
         flags: compile flags, strict warnings included.
         fingerprint: digest of the compiler's executable file ("" if it cannot be read), which tells apart two builds
             of one version.
+        processor: what `flags` let the compiler use.
     """
 
     command: tuple[str, ...]
     version: str
     target: str
-    flags: tuple[str, ...] = OPTIMISATION + STRICT
+    flags: tuple[str, ...] = OPTIMISATION + STRICT + PORTABLE
     fingerprint: str = ""
+    processor: Processor = UNKNOWN
 
     @property
     def undefined_check(self) -> tuple[str, ...]:
@@ -67,14 +78,17 @@ class Toolchain:
 def find_toolchain(
     cc: str | None = None,
     *,
+    portable: bool = False,
     extra_flags: tuple[str, ...] = (),
     environment: Mapping[str, str] | None = None,
     timeout: float = 60.0,
 ) -> Toolchain:
     """Find the C compiler: `cc` if given, else the variable CC, else cc, gcc or clang on the PATH.
 
-    `cc` and CC are split as a shell would ("zig cc" works); nothing is passed to a shell.  `extra_flags` follow the
-    default ones.  `environment` stands for `os.environ`; `timeout` (s) bounds the compiler's answer to `--version`.
+    `cc` and CC are split as a shell would ("zig cc" works); nothing is passed to a shell.  `portable`: for any
+    processor of the architecture; else for this one, where the compiler builds for this machine and knows its
+    processor.  `extra_flags` follow the default ones.  `environment` stands for `os.environ`; `timeout` (s) bounds each
+    of the compiler's answers.
     CompileError if there is none, or it cannot be run, fails or hangs; a broken choice is never replaced by another.
     """
     environment = os.environ if environment is None else environment
@@ -84,8 +98,14 @@ def find_toolchain(
         target = _ask(command, "-dumpmachine", environment, timeout)
     except CompileError:
         target = "unknown"  # some compilers do not know the option; the target only refines the cache key
-    flags = OPTIMISATION + STRICT + _quirks(command) + extra_flags
-    return Toolchain(command, version, target, flags, _fingerprint(command[0], environment))
+    native = () if portable or not builds_for_host(command, target) else NATIVE
+    for own in (*native, PORTABLE + _base(command)):
+        flags = OPTIMISATION + STRICT + _quirks(command) + own + extra_flags
+        macros = _macros(command, flags, environment, timeout)
+        if macros:  # it knows these flags; if not even the last ones, compiling tells what is wrong
+            break
+    fingerprint = _fingerprint(command[0], environment)
+    return Toolchain(command, version, target, flags, fingerprint, processor_of(target, macros))
 
 
 def _choose(cc: str | None, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -109,23 +129,43 @@ def _choose(cc: str | None, environment: Mapping[str, str]) -> tuple[str, ...]:
     raise CompileError(f"no C compiler found: --cc and CC are not set, and the PATH has none of {looked}; {_MEND}")
 
 
+def _run(full: tuple[str, ...], environment: Mapping[str, str], timeout: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        full,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        check=False,
+        env={**environment, "LC_ALL": "C"},
+    )
+
+
+def _macros(command: tuple[str, ...], flags: tuple[str, ...], environment: Mapping[str, str], timeout: float) -> str:
+    """The compiler's predefined macros under `flags`; "" if it does not know one of the flags, or tells no macros."""
+    full = (*command, *flags, "-dM", "-E", "-x", "c", os.devnull)
+    try:
+        answer = _run(full, environment, timeout)
+    except subprocess.TimeoutExpired:
+        raise _no_answer(full, timeout) from None
+    except OSError:
+        return ""
+    return answer.stdout if answer.returncode == 0 else ""
+
+
+def _no_answer(full: tuple[str, ...], timeout: float) -> CompileError:
+    return CompileError(f"the C compiler did not answer within {timeout:g} s: {shlex.join(full)}", full)
+
+
 def _ask(command: tuple[str, ...], option: str, environment: Mapping[str, str], timeout: float) -> str:
     """First line that the compiler prints for `option`."""
     full = (*command, option)
     shown = shlex.join(full)
     try:
-        answer = subprocess.run(
-            full,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            check=False,
-            env={**environment, "LC_ALL": "C"},
-        )
+        answer = _run(full, environment, timeout)
     except subprocess.TimeoutExpired:
-        raise CompileError(f"the C compiler did not answer within {timeout:g} s: {shown}", full) from None
+        raise _no_answer(full, timeout) from None
     except OSError as error:
         raise CompileError(f"the C compiler cannot be run ({error.strerror}): {shown}; {_MEND}", full) from None
     lines = answer.stdout.strip().splitlines()
@@ -137,8 +177,16 @@ def _ask(command: tuple[str, ...], option: str, environment: Mapping[str, str], 
 
 def _quirks(command: tuple[str, ...]) -> tuple[str, ...]:
     """Flags that one compiler driver needs: zig instruments undefined behaviour unless told not to."""
-    words = {Path(word).name for word in command}
-    return ("-fno-sanitize=undefined",) if words & {"zig", "ziglang"} else ()
+    return ("-fno-sanitize=undefined",) if _is_zig(command) else ()
+
+
+def _base(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Flags of a portable build for the architecture's base: zig builds for the host's processor unless told not to."""
+    return ("-mcpu=baseline",) if _is_zig(command) and not chooses_processor(command) else ()
+
+
+def _is_zig(command: tuple[str, ...]) -> bool:
+    return bool({Path(word).name for word in command} & {"zig", "ziglang"})
 
 
 def _fingerprint(program: str, environment: Mapping[str, str]) -> str:

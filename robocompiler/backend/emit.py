@@ -15,6 +15,7 @@ from typing import Any
 import jinja2
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.compiler import PORTABLE
 from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
 from robocompiler.backend.lanes_view import batch_units, lanes_view
@@ -222,7 +223,8 @@ def _drive_units(program: RobotProgram, prefix: str, files: Mapping[str, str]) -
         return ()
     header, source = f"{prefix}_drives.h", f"{prefix}_drives.c"
     own = {header: files[header]}
-    return (Unit("drives", Path(source), files[source], drives_provenance(program), own),)
+    # laws are rounded as the user wrote them: they divide and take roots where nobody else has looked
+    return (Unit("drives", Path(source), files[source], drives_provenance(program), own, PORTABLE),)
 
 
 def _drive_tables(vectors: DriveVectors | None, real: Real) -> dict[str, list[str]] | None:

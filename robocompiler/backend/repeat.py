@@ -19,7 +19,7 @@ from robocompiler.backend.atomic import write_atomically
 from robocompiler.backend.cache import CACHE_FOLDER, compiler_record
 from robocompiler.backend.identifiers import c_identifier
 from robocompiler.backend.options import BuildOptions, BuildReport
-from robocompiler.backend.toolchain import find_toolchain
+from robocompiler.backend.toolchain import toolchain_for
 from robocompiler.records.model import Mechanism
 from robocompiler.resources import templates_folder
 from robocompiler.version import VERSION
@@ -32,7 +32,7 @@ def repeat_key(
     mechanism: Mechanism, independent: Sequence[str], supports: str | Sequence[str], options: BuildOptions
 ) -> str:
     """Digest of all that the outputs depend on.  CompileError when there is no working compiler."""
-    toolchain = find_toolchain(options.cc, extra_flags=options.extra_flags)
+    toolchain = toolchain_for(options)
     parts = {
         "records": _digest(repr(mechanism).encode()),
         "independent": list(independent),

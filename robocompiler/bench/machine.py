@@ -30,14 +30,19 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def describe(toolchain: Toolchain) -> dict[str, str]:
-    """Machine, system, Python, numpy, compiler and flags."""
-    kept = [flag for flag in toolchain.flags if not flag.startswith("-W")]
+def describe(toolchain: Toolchain, portable: Toolchain | None = None) -> dict[str, str]:
+    """Machine, system, Python, numpy, compiler and flags; those of a portable build too where one is measured."""
     return {
         "processor": f"{processor()}, {os.cpu_count()} cores",
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "Python": f"{platform.python_version()}, numpy {np.__version__}",
         "compiler": toolchain.version,
-        "flags": f"{' '.join(kept)} (and strict warnings)",
+        "flags": _flags(toolchain),
+        **({} if portable is None else {"flags, portable": _flags(portable)}),
         "RoboCompiler": VERSION,
     }
+
+
+def _flags(toolchain: Toolchain) -> str:
+    kept = [flag for flag in toolchain.flags if not flag.startswith("-W")]
+    return f"{' '.join(kept)} (and strict warnings)"

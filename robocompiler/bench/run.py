@@ -9,7 +9,7 @@ from pathlib import Path
 
 from robocompiler.backend.build import build_robot
 from robocompiler.backend.options import BuildOptions, Progress
-from robocompiler.backend.toolchain import find_toolchain
+from robocompiler.backend.toolchain import toolchain_for
 from robocompiler.bench import machine
 from robocompiler.bench.casadi_c import NAME as CASADI
 from robocompiler.bench.casadi_c import casadi_rows
@@ -24,8 +24,7 @@ from robocompiler.records.model import Mechanism
 from robocompiler.runtime.robot import load
 from robocompiler.symbolic.program import RobotProgram
 
-NATIVE = ("-O3", "-march=native", "-ffp-contract=fast")
-_NATIVE_LABEL = ", -O3 native"
+_PORTABLE_LABEL = ", portable"
 _PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "CasADi": "casadi"}
 
 
@@ -37,7 +36,7 @@ class BenchOptions:
         rounds: in each of which everything is sampled once.
         states: random states, visited in turn.
         seed: of the states.
-        native: single calls also with `NATIVE` flags (batches choose their instruction sets by themselves).
+        portable: single calls of a portable build as well, beside that for this processor.
         precise: accuracy against 50 digits instead of double.
         peers: Pinocchio, MuJoCo and CasADi's C as well.
         build: how the robot is compiled; batches are added.
@@ -46,7 +45,7 @@ class BenchOptions:
     rounds: int = 25
     states: int = 16
     seed: int = 0
-    native: bool = False
+    portable: bool = False
     precise: bool = False
     peers: bool = True
     build: BuildOptions = field(default_factory=BuildOptions)
@@ -118,7 +117,8 @@ def bench(
     tell = progress or (lambda step, item, seconds: None)
     build = replace(options.build, batch=True)
     report = build_robot(program, output, build, progress)
-    toolchain = find_toolchain(build.cc, extra_flags=build.extra_flags)
+    plain = replace(options.build, batch=False, portable=True)
+    toolchain, base = toolchain_for(build), toolchain_for(plain) if options.portable else None
     work = report.folder / "bench"
     robot = load(report.folder)
     begin = time.monotonic()
@@ -133,16 +133,14 @@ def bench(
         timed.extend(found[0])
         skipped.extend(found[1])
 
-    if options.native:
-        own = replace(options.build, batch=False, extra_flags=(*build.extra_flags, *NATIVE))
-        fast = build_robot(program, output / "native", own, progress)
-        timed += single_rows(driver, fast.folder, states, _NATIVE_LABEL)
+    if base is not None:
+        beside = build_robot(program, output / "portable", plain, progress)
+        timed += single_rows(driver, beside.folder, states, _PORTABLE_LABEL)
     if options.peers:
         begin = time.monotonic()
         add(casadi_rows(program, driver, work / "casadi", toolchain, states))
-        if options.native:
-            tools = replace(toolchain, flags=(*toolchain.flags, *NATIVE))
-            add(casadi_rows(program, driver, work / "casadi_native", tools, states, _NATIVE_LABEL))
+        if base is not None:
+            add(casadi_rows(program, driver, work / "casadi_portable", base, states, _PORTABLE_LABEL))
         tell("compile", CASADI, time.monotonic() - begin)
         add(pinocchio_rows(robot, mechanism, states))
         add(mujoco_rows(mechanism, states))
@@ -153,7 +151,7 @@ def bench(
         "coordinates": len(robot.coordinates), "velocities": len(robot.velocities), "freedoms": len(robot.independent),
         "ports": len(robot.ports),
     }  # fmt: skip
-    where = {**machine.describe(toolchain), **versions()}
+    where = {**machine.describe(toolchain, base), **versions()}
     return BenchReport(robot.name, sizes, where, (before, machine.load()), options, rows, tuple(skipped), report.folder)
 
 

@@ -31,7 +31,7 @@ FORMAT = 1  # of the JSON report
 @click.option("--rounds", type=click.IntRange(min=1), default=25, show_default=True, help="Samples of everything.")
 @click.option("--states", type=click.IntRange(min=1), default=16, show_default=True, help="Number of random states.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the states.")
-@click.option("--native", is_flag=True, help="Measure -O3 -march=native -ffp-contract=fast as well.")
+@click.option("--portable", is_flag=True, help="Measure portable builds beside those for this processor.")
 @click.option("--precise", is_flag=True, help="Accuracy against 50 digits instead of double; slow.")
 @click.option("--no-peers", is_flag=True, help="Measure the compiled robot only.")
 @click.option("--cc", metavar="COMMAND", help="C compiler, as for compile.")
@@ -53,7 +53,7 @@ def bench_command(model: str, output: str, **options: Any) -> None:
     if source.shipped and not options["quiet"]:
         write_error(printable(f"model    {source.name} ships with RoboCompiler: {source.path}") + "\n")
     choices = BenchOptions(
-        rounds=options["rounds"], states=options["states"], seed=options["seed"], native=options["native"],
+        rounds=options["rounds"], states=options["states"], seed=options["seed"], portable=options["portable"],
         precise=options["precise"], peers=not options["no_peers"],
         build=BuildOptions(cc=options["cc"], workers=options["jobs"]),
     )  # fmt: skip

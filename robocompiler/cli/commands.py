@@ -75,6 +75,9 @@ def robocompile() -> None:
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at a time [default: one per core].")
 @click.option("--emit-only", is_flag=True, help="Write the C text and compile nothing.")
 @click.option("--fast-compile", is_flag=True, help="Compile without optimisation: soon there, several times slower.")
+@click.option(
+    "--portable", is_flag=True, help="For every processor of this kind, with the same numbers, and not for this one."
+)
 @click.option("--batch", is_flag=True, help="With functions over many states at once (vector lanes).")
 @click.option("--derivatives", is_flag=True, help="With derivatives of forward and inverse dynamics.")
 @_json()
@@ -89,7 +92,7 @@ def compile_command(
     source = _find(model, options["quiet"])
     choices = BuildOptions(
         real=options["real"], cc=options["cc"], emit_only=options["emit_only"], workers=options["jobs"],
-        batch=options["batch"], derivatives=options["derivatives"],
+        batch=options["batch"], derivatives=options["derivatives"], portable=options["portable"],
         extra_flags=("-O0",) if options["fast_compile"] else (),
     )  # fmt: skip
     facts = _compiled_facts(source, output, independent, supports, choices, options["quiet"])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocompiler.errors import LoadError
+from robocompiler.runtime.processor import refuse_foreign
 
 Array = NDArray[np.float64]
 
@@ -30,6 +31,7 @@ class Library:
         self._pointer = self._ffi.typeof(f"{manifest['real']}[]")
         self._functions: dict[str, Any] = {}
         path = _checked_library(folder, manifest)
+        refuse_foreign(path, manifest["build"])  # before the library is opened: nothing of it may run
         try:
             self._ffi.cdef(manifest["cdef"])
             self._library = self._ffi.dlopen(str(path))
