@@ -56,7 +56,7 @@ def compile(
     """Compile a mechanism file (or records) into `output`/<name>/ and load it; only what changed is compiled again.
 
     Args:
-        model: path of a YAML mechanism, or a Mechanism.
+        model: path of a mechanism file (YAML, URDF, MJCF or SDF), or a Mechanism.
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
@@ -69,11 +69,11 @@ def compile(
     """
     from robocompiler.backend.options import BuildOptions
     from robocompiler.backend.repeat import repeat_key, standing_build
+    from robocompiler.importers.read_model import read_model
     from robocompiler.records.model import Mechanism
-    from robocompiler.records.reader import read_mechanism
 
     choices = BuildOptions(**options)
-    mechanism = model if isinstance(model, Mechanism) else read_mechanism(model)
+    mechanism = model if isinstance(model, Mechanism) else read_model(model)
     key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
     report = standing_build(mechanism, Path(output), key) if key else None
     if report is None:

@@ -21,8 +21,8 @@ from robocompiler.errors import AssemblyError, RankError
 from robocompiler.graph.build import derive_topology
 from robocompiler.graph.supports import find_supports
 from robocompiler.graph.topology import Topology
+from robocompiler.importers.read_model import read_model
 from robocompiler.records.model import Mechanism
-from robocompiler.records.reader import read_mechanism
 from robocompiler.symbolic.closures import ClosureProgram, build_closures
 from robocompiler.symbolic.program import RobotProgram, build_program
 from robocompiler.symbolic.reduction import Reduction
@@ -69,7 +69,7 @@ def run_front_end(
         return result
 
     def read() -> Mechanism:
-        return model if isinstance(model, Mechanism) else read_mechanism(model)
+        return model if isinstance(model, Mechanism) else read_model(model)
 
     mechanism = step("read", read, lambda m: f"{len(m.bodies)} bodies, {len(m.joints)} joints")
     topology = step(

@@ -116,10 +116,10 @@ def _compiled_facts(
     """Compile, or find that the last build stands, which needs none of the compiler's passes."""
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.cli.facts import save_facts, saved_facts
-    from robocompiler.records.reader import read_mechanism
+    from robocompiler.importers.read_model import read_model
 
     begin = time.monotonic()
-    mechanism = read_mechanism(source.path)
+    mechanism = read_model(source.path)
     key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
     standing = standing_build(mechanism, Path(output), key) if key else None
     known = saved_facts(standing.folder, key) if standing else None
@@ -225,13 +225,13 @@ def _check_model(model: str, options: dict[str, Any]) -> int:
     from robocompiler.cli.check import FAILED, check_data, check_text
     from robocompiler.cli.progress import display
     from robocompiler.compiler import compile_to_folder
-    from robocompiler.records.reader import read_mechanism
+    from robocompiler.importers.read_model import read_model
     from robocompiler.runtime.manifest import find_manifest, read_manifest
     from robocompiler.runtime.robot import load
 
     quiet, states, folder = options["quiet"], options["states"] or 10, options["library"]
     source = _find(model, quiet)
-    mechanism = read_mechanism(source.path)
+    mechanism = read_model(source.path)
     held: dict[str, Any] = {}
     with display(quiet) as progress:
         if folder is None:

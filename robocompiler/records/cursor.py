@@ -24,7 +24,7 @@ class Cursor:
     @property
     def source(self) -> Source:
         """Where the value stands."""
-        return Source(self.log.file, self.line)
+        return Source(*self.log.place(self.line))
 
     def problem(self, message: str) -> None:
         """Note a fault of this value."""

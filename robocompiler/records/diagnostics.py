@@ -27,16 +27,20 @@ class Diagnostics:
         """Number of problems so far: an unchanged count tells that the values read in between are sound."""
         return len(self.problems)
 
+    def place(self, line: int | None) -> tuple[str, int | None]:
+        """File and line that `line` stands for: the only file, here; importers read several files into one log."""
+        return self.file, line
+
     def problem(self, message: str, record: str = "", line: int | None = None) -> None:
         """Note a fault; raises ModelError at once when there are more than MAXIMUM_PROBLEMS."""
-        self.problems.append(Problem(message, record, self.file, line))
+        self.problems.append(Problem(message, record, *self.place(line)))
         if len(self.problems) >= MAXIMUM_PROBLEMS:
             self.problems.append(Problem(f"stopped after {MAXIMUM_PROBLEMS} problems", "", self.file))
             self.finish()
 
     def warn(self, message: str, record: str = "", line: int | None = None) -> None:
         """Note something legal that deserves attention."""
-        self.warnings.append(str(Problem(message, record, self.file, line)))
+        self.warnings.append(str(Problem(message, record, *self.place(line))))
 
     def suggest(self, word: str, *groups: Collection[str]) -> str:
         """'; did you mean ...?' for the candidate of any group closest to `word`, or '' when none is close."""

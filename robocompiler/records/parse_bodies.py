@@ -53,7 +53,7 @@ def _judge(cursor: Cursor, inertia: Inertia, catalogue: Catalogue) -> None:
     at = "" if all(isinstance(value, float) for value in inertia) else " at the default parameters"
     low, middle, high = (f"{value:.9g}" for value in verdict.eigenvalues)
     if verdict.indefinite:
-        line = "" if cursor.line is None else f" at line {cursor.line}"
+        line = "" if cursor.line is None else f" at line {cursor.source.line}"
         cursor.problem(
             f"not positive definite, smallest eigenvalue {low}{line}{at}; give the tensor about the centre of mass, "
             "in body axes, in the order [ixx, iyy, izz, ixy, ixz, iyz]"

@@ -110,7 +110,7 @@ class _Laws:
             fault = f"{shown(name)} has a meaning in drive laws already; choose another name"
         elif fault is None and name in self.local:
             other = self.local[name]
-            fault = f"this drive has a {other.what} {shown(name)} already (line {other.cursor.line}); rename one"
+            fault = f"this drive has a {other.what} {shown(name)} already (line {other.cursor.source.line}); rename one"
         elif fault is None and name in self.catalogue.parameters:
             fault = f"a run-time parameter is called {shown(name)} too; rename one"
         elif fault is None and name in self.catalogue.scalars:

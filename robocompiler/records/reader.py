@@ -41,16 +41,20 @@ def read_mechanism(path: str | Path) -> Mechanism:
 def read_mechanism_text(text: str, file: str = "<text>") -> Mechanism:
     """The mechanism in YAML text; `file` is the name used in messages.  Raises ModelError."""
     log = Diagnostics(file)
-    return _mechanism(parse_yaml(text, log), log)
+    return mechanism_from_nodes(parse_yaml(text, log), log)
 
 
 def mechanism_from_dict(data: Mapping[str, object], file: str = "<dict>") -> Mechanism:
     """The mechanism in nested Python data shaped like a file; same checks, no line numbers.  Raises ModelError."""
     log = Diagnostics(file)
-    return _mechanism(nodes_from_object(data, log), log)
+    return mechanism_from_nodes(nodes_from_object(data, log), log)
 
 
-def _mechanism(root: Node, log: Diagnostics) -> Mechanism:
+def mechanism_from_nodes(root: Node, log: Diagnostics) -> Mechanism:
+    """The mechanism of a neutral tree, whichever format it came from; faults join those that `log` holds already.
+
+    Raises ModelError with all of them.
+    """
     if not isinstance(root, MappingNode):
         top = Cursor(root, "", root.line, log)
         top.expected("a mapping with keys robocompiler, name, bodies, joints, ...")
