@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "90a697063383386bad26ef2ec056581d0ad3b262bbce903a76670c69608db73e";
+    return "694a213c58b9a5859813b37a101c6833b2b298519b6164cbf0c08e53d1a9f5da";
 }

@@ -153,8 +153,9 @@ def _compile(
         raise
     seconds["compile"] = time.monotonic() - begin
     begin = time.monotonic()
+    support = [d.object for d in build.decisions if d.unit.name in emission.module_support]
     wanted: dict[str, Sequence[Path]] = {
-        f"lib{emission.prefix}_{d.unit.name}.so": [d.object]
+        f"lib{emission.prefix}_{d.unit.name}.so": [d.object, *support]
         for d in build.decisions
         if d.unit.name in emission.module_units
     }

@@ -15,6 +15,7 @@ from typing import Any
 import jinja2
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.chords_view import chord_functions
 from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
 from robocompiler.backend.lanes_view import batch_units, lanes_view
@@ -44,14 +45,15 @@ class Emission:
     """All generated text of one robot.
 
     prefix: of files and functions; files: everything but the manifest; units: the translation units of the robot's
-    library, of which `module_units` also make a library each; headers: {path: text} of those that all units may
-    include; interface: text of the headers that users include; digest: of all of it.
+    library, of which `module_units` also make a library each, together with `module_support`; headers: {path: text} of
+    those that all units may include; interface: text of the headers that users include; digest: of all of it.
     """
 
     prefix: str
     files: Mapping[str, str]
     units: tuple[Unit, ...]
     module_units: tuple[str, ...]
+    module_support: tuple[str, ...]
     headers: Mapping[str, str]
     interface: str
     digest: str
@@ -91,6 +93,7 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, d
         f"{prefix}_internal.h": render("internal.h.j2", r=view),
     }
     modules = {f"{prefix}_{m.name}.c": render("module.c.j2", r=view, m=m) for m in view.modules}
+    chords = _chords(program, view, real)
     dynamics: dict[str, str] = {}
     if mechanics:
         headers[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
@@ -101,15 +104,14 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, d
     kinematics = {f"{prefix}_kinematics.c": render("kinematics.c.j2", r=view)}
     drives = drives_view(program, view, real)
     driving: dict[str, str] = {}
-    if drives:  # in a header of its own, so that an edit of a drive leaves all other objects
-        for path in (f"{prefix}_drives.h", f"{prefix}_drives.c"):
-            driving[path] = render(f"drives.{path[-1]}.j2", r=view, d=mechanics, s=drives)
+    for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
+        driving[f"{prefix}_drives.{kind}"] = render(f"drives.{kind}.j2", r=view, d=mechanics, s=drives)
     lanes = _batch(view, mechanics, real) if batch and mechanics else {}
     slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
-    digest = _digest({**headers, **modules, **kinematics, **dynamics, **driving, **lanes, **slopes})
+    digest = _digest({**headers, **modules, **chords, **kinematics, **dynamics, **driving, **lanes, **slopes})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**modules, **kinematics, **dynamics, **identity, **_sources(driving), **_sources(lanes)}
+    sources = {**modules, **chords, **kinematics, **dynamics, **identity, **_sources(driving), **_sources(lanes)}
     sources |= _sources(slopes)
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
@@ -117,8 +119,7 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, d
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=tables, z=driven_tables),
         "README.md": render(
-            "README.md.j2", r=view, sources=sorted(sources), mechanics=bool(mechanics), drives=drives,
-            derivatives=bool(slopes),
+            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes
         ),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
@@ -127,17 +128,27 @@ def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, d
         prefix=prefix,
         files={**headers, **driving, **lanes, **slopes, **sources, **others},
         units=_units(program, prefix, {**modules, **kinematics})
+        + tuple(Unit("chords", Path(path), text) for path, text in chords.items())
         + _whole_units(program, prefix, {**dynamics, **identity})
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
         + derivative_units(slopes, prefix, mechanics_provenance(program)),
         module_units=tuple(block.name for block in program.blocks),
+        module_support=("chords",) if chords else (),
         headers=headers,
         interface=_interface(prefix, {**headers, **driving, **lanes, **slopes}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
     )
+
+
+def _chords(program: RobotProgram, view: RobotView, real: Real) -> dict[str, str]:
+    """The file that makes rho and C of the modules' chords, where there are any."""
+    if not program.chords:
+        return {}
+    template = _environment().get_template("chords.c.j2")
+    return {f"{view.prefix}_chords.c": template.render(r=view, chord=chord_functions(program.chord, real))}
 
 
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
