@@ -13,7 +13,7 @@ Whole robot:                integrate q, v -> q (+) v   rates  q, v -> N(q) v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -151,6 +151,11 @@ class RobotProgram:
         return (*systems, *(k for block in blocks for k in block), *chord, *whole, *mechanics, *drives)
 
     @property
+    def moves(self) -> bool:
+        """Whether anything can move, so that there are mechanics."""
+        return bool(self.reduction.chart("port").independent)
+
+    @property
     def chords(self) -> bool:
         """Whether any closure is a chord, so that the programs of one chord are printed."""
         return any(block.loop.chords for block in self.blocks)
@@ -167,25 +172,36 @@ class RobotProgram:
 
 def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgram:
     """All kernels of a robot."""
+    return with_mechanics(build_kinematics(closures, reduction))
+
+
+def build_kinematics(closures: ClosureProgram, reduction: Reduction) -> RobotProgram:
+    """The kernels of a robot but those of its mechanics and drives, which are None."""
     kinematics = tree_kinematics(closures.symbols)
     charts = tuple(
         ChartProgram(chart, tuple(_module_program(closures, reduction, module) for module in chart.modules))
         for chart in reduction.charts
     )
-    blocks = tuple(_closure_block(closures, module) for module in reduction.chart("port").modules)
-    moves = bool(reduction.chart("port").independent)
     return RobotProgram(
         name=closures.topology.mechanism.name,
         closures=closures,
         reduction=reduction,
         charts=charts,
-        blocks=blocks,
+        blocks=tuple(_closure_block(closures, module) for module in reduction.chart("port").modules),
         chord=chord_kernels(),
         kinematics=kinematics,
-        mechanics=build_mechanics(closures, reduction, kinematics) if moves else None,
-        drives=build_drives(closures.symbols) if moves else None,
+        mechanics=None,
+        drives=None,
         **_robot_kernels(closures, kinematics),
     )
+
+
+def with_mechanics(program: RobotProgram) -> RobotProgram:
+    """`program` with the kernels of its mechanics and drives, if anything can move."""
+    if not program.moves:
+        return program
+    mechanics = build_mechanics(program.closures, program.reduction, program.kinematics)
+    return replace(program, mechanics=mechanics, drives=build_drives(program.closures.symbols))
 
 
 def _module_program(closures: ClosureProgram, reduction: Reduction, module: Module) -> ModuleProgram:
