@@ -135,14 +135,19 @@ def compile_to_folder(
             `output`/<name>/supports/<mode>/.  They are built first and the robot's manifest, written last, lists them.
         key: `repeat.repeat_key` of this compile, under which it is remembered; empty: it is not.
     """
+    names = (supports,) if isinstance(supports, str) else tuple(supports)
+    fronts: dict[str, FrontEnd] = {}
+    builds: dict[str, BuildReport] = {}
     with HeadStart(Path(output), options, progress) as head:
-        front = run_front_end(model, independent=independent, progress=progress, ahead=head.begin)
-        names = (supports,) if isinstance(supports, str) else tuple(supports)
-        fronts: dict[str, FrontEnd] = {}
-        builds: dict[str, BuildReport] = {}
+        # where a support mode may still be refused, nothing is written before
+        begin = None if names else head.begin
+        front = run_front_end(model, independent=independent, progress=progress, ahead=begin)
+        head.check()
+        folder = Path(output) / c_identifier(front.mechanism.name)
         for mode in find_supports(front.mechanism, names):
-            fronts[mode.name], builds[mode.name] = _support(front, mode, head.folder, independent, options, progress)
-        report = build_robot(front.program, Path(output), options, progress, supports=builds, head=head)
+            fronts[mode.name], builds[mode.name] = _support(front, mode, folder, independent, options, progress)
+        begun = head if begin is not None else None
+        report = build_robot(front.program, Path(output), options, progress, supports=builds, head=begun)
     if key:
         record_build(report, key)
     return replace(front, supports=fronts), report

@@ -359,17 +359,16 @@ void fourbar_chord_residuals(int chords, const unsigned short *row, const double
     }
 }
 
-void fourbar_chord_jacobians(int chords, const unsigned short *row, const unsigned short *first, const unsigned char *side,
-    const unsigned char *turns, const int *place, const double *rho, const double *T, const double *V,
-    double *C)
+void fourbar_chord_jacobians(const fourbar_chord_columns *columns, const double *rho, const double *T,
+    const double *V, double *C)
 {
-    for (int i = 0; i < chords; ++i) {
+    for (int i = 0; i < columns->chords; ++i) {
         double F[54];
-        chord_factors(rho + row[i], T + 24 * i, F);
-        for (int j = first[i]; j < first[i + 1]; ++j) {
-            const double *A = F + 18 * side[j], *B = A + 9;
-            double *column = C + place[j];
-            if (turns[j]) {
+        chord_factors(rho + columns->row[i], T + 24 * i, F);
+        for (int j = columns->first[i]; j < columns->first[i + 1]; ++j) {
+            const double *A = F + 18 * columns->side[j], *B = A + 9;
+            double *column = C + columns->place[j];
+            if (columns->turns[j]) {
                 for (int k = 0; k < 3; ++k) {
                     column[k] = A[3 * k] * V[0] + A[3 * k + 1] * V[1] + A[3 * k + 2] * V[2];
                     column[3 + k] = B[3 * k] * V[0] + B[3 * k + 1] * V[1] + B[3 * k + 2] * V[2]

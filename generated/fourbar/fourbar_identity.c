@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "694a213c58b9a5859813b37a101c6833b2b298519b6164cbf0c08e53d1a9f5da";
+    return "50a98da4556914df0a2b90d777016920a1c933d249b0ad66de93c33010a2db73";
 }

@@ -60,6 +60,7 @@ def build_robot(
             return build_robot(program, output, options, progress, supports=supports, head=own)
     folder, begin = head.folder, time.monotonic()
     emission = emit(program, options.real, batch=options.batch, derivatives=options.derivatives, early=head.emission)
+    head.check()
     seconds = {"print": time.monotonic() - begin + head.seconds}
     tell("print", f"{len(emission.files)} files", seconds["print"])
     modes = _modes(folder, supports)

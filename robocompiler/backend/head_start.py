@@ -8,11 +8,14 @@ when every text is there.
 from __future__ import annotations
 
 import shutil
+import signal
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Self
 
 from robocompiler.backend.cache import CACHE_FOLDER, plan
@@ -47,12 +50,27 @@ class HeadStart:
         self._options = options
         self._progress = progress
         self._held = ExitStack()
+        self._interrupted = False
 
     def __enter__(self) -> Self:
+        # CasADi loses a KeyboardInterrupt that is raised inside it, so that Ctrl-C has to be remembered as well
+        ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if ours and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._interrupt)
+            self._held.callback(signal.signal, signal.SIGINT, signal.default_int_handler)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._held.close()
+
+    def check(self) -> None:
+        """Raise the KeyboardInterrupt that came earlier and was lost."""
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._interrupted = True
+        raise KeyboardInterrupt
 
     @property
     def folder(self) -> Path:
