@@ -22,11 +22,11 @@ from robocompiler.errors import (
     RankError,
     RoboCompilerError,
 )
-from robocompiler.runtime.robot import Robot, load
 from robocompiler.version import VERSION
 
 if TYPE_CHECKING:
     from robocompiler.records.model import Mechanism
+    from robocompiler.runtime.robot import Robot, load
 
 __version__ = VERSION
 
@@ -82,11 +82,17 @@ def compile(
         _, report = compile_to_folder(
             mechanism, output, independent=independent, supports=supports, options=choices, key=key
         )
-    return load(report.folder)
+    from robocompiler.runtime import robot as runtime
+
+    return runtime.load(report.folder)
 
 
 def __getattr__(name: str) -> Any:
-    """`rc.casadi`, imported when it is first asked for: `load` needs no CasADi."""
+    """What is imported when it is first asked for: `load` needs no CasADi, and a compile that stands no numpy."""
     if name == "casadi":
         return importlib.import_module("robocompiler.casadi")
+    if name in ("Robot", "load"):
+        found = getattr(importlib.import_module("robocompiler.runtime.robot"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

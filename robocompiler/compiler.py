@@ -14,6 +14,7 @@ from typing import TypeVar
 from robocompiler.analysis.reduce import reduce_closures
 from robocompiler.analysis.standing import standing_mechanism
 from robocompiler.backend.build import build_robot
+from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.identifiers import c_identifier
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
 from robocompiler.backend.repeat import record_build
@@ -22,9 +23,9 @@ from robocompiler.graph.build import derive_topology
 from robocompiler.graph.supports import find_supports
 from robocompiler.graph.topology import Topology
 from robocompiler.importers.read_model import read_model
-from robocompiler.records.model import Mechanism
+from robocompiler.records.model import Mechanism, Support
 from robocompiler.symbolic.closures import ClosureProgram, build_closures
-from robocompiler.symbolic.program import RobotProgram, build_program
+from robocompiler.symbolic.program import RobotProgram, build_kinematics, with_mechanics
 from robocompiler.symbolic.reduction import Reduction
 
 T = TypeVar("T")
@@ -53,12 +54,21 @@ def run_front_end(
     independent: Sequence[str] = (),
     cut_first: Collection[str] = (),
     progress: Progress | None = None,
+    ahead: Callable[[RobotProgram], None] | None = None,
 ) -> FrontEnd:
     """Run every pass up to the robot program (`cut_first`: see `derive_topology`).
+
+    `ahead` is given the program without its mechanics, as soon as it is there.
 
     Raises ModelError, AssemblyError or RankError.
     """
     seconds: dict[str, float] = {}
+
+    def kernels() -> RobotProgram:
+        kinematics = build_kinematics(closures, reduction)
+        if ahead is not None:
+            ahead(kinematics)
+        return with_mechanics(kinematics)
 
     def step(name: str, run: Callable[[], T], describe: Callable[[T], str]) -> T:
         begin = time.monotonic()
@@ -83,12 +93,17 @@ def run_front_end(
         lambda: reduce_closures(closures, independent),
         lambda r: f"rank {r.rank.rank}, {len(r.chart('port').independent)} freedoms",
     )
-    program = step("kernels", lambda: build_program(closures, reduction), lambda p: f"{len(p.kernels)} kernels")
+    program = step("kernels", kernels, lambda p: f"{len(p.kernels)} kernels")
     return FrontEnd(mechanism, topology, closures, reduction, program, seconds)
 
 
 def support_front_end(
-    floating: FrontEnd, support: str, *, independent: Sequence[str] = (), progress: Progress | None = None
+    floating: FrontEnd,
+    support: str,
+    *,
+    independent: Sequence[str] = (),
+    progress: Progress | None = None,
+    ahead: Callable[[RobotProgram], None] | None = None,
 ) -> FrontEnd:
     """The passes for one support mode, held where the floating robot stands at its reference.
 
@@ -97,7 +112,7 @@ def support_front_end(
     """
     mechanism = standing_mechanism(floating.closures, floating.reduction, support)
     try:
-        return run_front_end(mechanism, independent=independent, progress=progress)
+        return run_front_end(mechanism, independent=independent, progress=progress, ahead=ahead)
     except (AssemblyError, RankError) as error:
         error.args = (f"in support mode '{support}': {error}",)
         raise
@@ -120,20 +135,37 @@ def compile_to_folder(
             `output`/<name>/supports/<mode>/.  They are built first and the robot's manifest, written last, lists them.
         key: `repeat.repeat_key` of this compile, under which it is remembered; empty: it is not.
     """
-    front = run_front_end(model, independent=independent, progress=progress)
     names = (supports,) if isinstance(supports, str) else tuple(supports)
-    modes = find_supports(front.mechanism, names)
     fronts: dict[str, FrontEnd] = {}
     builds: dict[str, BuildReport] = {}
-    folder = Path(output) / c_identifier(front.mechanism.name)
-    for mode in modes:
-        if progress is not None:
-            progress("support", ", ".join((mode.name, *(f"{frame} {kind}" for frame, kind in mode.contacts))), 0.0)
-        own = support_front_end(front, mode.name, independent=independent, progress=progress)
-        place = folder / "supports" / c_identifier(mode.name)
-        fronts[mode.name] = own
-        builds[mode.name] = build_robot(own.program, place.parent, options, progress, folder=place)
-    report = build_robot(front.program, Path(output), options, progress, supports=builds)
+    with HeadStart(Path(output), options, progress) as head:
+        # where a support mode may still be refused, nothing is written before
+        begin = None if names else head.begin
+        front = run_front_end(model, independent=independent, progress=progress, ahead=begin)
+        head.check()
+        folder = Path(output) / c_identifier(front.mechanism.name)
+        for mode in find_supports(front.mechanism, names):
+            fronts[mode.name], builds[mode.name] = _support(front, mode, folder, independent, options, progress)
+        begun = head if begin is not None else None
+        report = build_robot(front.program, Path(output), options, progress, supports=builds, head=begun)
     if key:
         record_build(report, key)
     return replace(front, supports=fronts), report
+
+
+def _support(
+    floating: FrontEnd,
+    mode: Support,
+    folder: Path,
+    independent: Sequence[str],
+    options: BuildOptions,
+    progress: Progress | None,
+) -> tuple[FrontEnd, BuildReport]:
+    """Front end and build of one support mode, in a folder below the robot's."""
+    if progress is not None:
+        progress("support", ", ".join((mode.name, *(f"{frame} {kind}" for frame, kind in mode.contacts))), 0.0)
+    place = folder / "supports" / c_identifier(mode.name)
+    with HeadStart(place.parent, options, progress, folder=place) as head:
+        begin = head.begin
+        front = support_front_end(floating, mode.name, independent=independent, progress=progress, ahead=begin)
+        return front, build_robot(front.program, place.parent, options, progress, folder=place, head=head)

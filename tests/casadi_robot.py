@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import casadi as cs
@@ -57,19 +58,19 @@ class CasadiRobot:
 
     def residual(self, q: Array) -> Array:
         """Augmented residual of all closures."""
-        rho = np.zeros(sum(len(b.augmented) for b in self.program.blocks))
-        for block in self.program.blocks:
-            rho[list(block.augmented)] = self.call(block.residual, q)[0]
-        return rho
+        return self.augmented(q)[0]
 
     def augmented(self, q: Array) -> tuple[Array, Array]:
-        """rho and C."""
-        rho = np.zeros(sum(len(b.augmented) for b in self.program.blocks))
-        C = np.zeros((rho.size, self.topology.nv))
-        for block in self.program.blocks:
-            rho[list(block.augmented)], values = self.call(block.jacobian, q)
-            C[list(block.augmented)] = spread(block.jacobian_pattern, values)
-        return rho, C
+        """rho and C, the latter from its expressions written out: generated code makes it by a loop over chords."""
+        rho, C = self._written_out(q, self.p)
+        return np.array(rho).ravel(), np.array(C).reshape(-1, self.topology.nv)
+
+    @cached_property
+    def _written_out(self) -> Any:
+        closures, symbols = self.front.closures.closures, self.front.closures.symbols
+        rho = cs.vertcat(cs.SX(0, 1), *[closure.full for closure in closures])
+        C = cs.vertcat(cs.SX(0, self.topology.nv), *[closure.full_jacobian for closure in closures])
+        return cs.Function("augmented", [symbols.q, symbols.p], cs.cse([rho, C]))
 
     def condensed(self, q: Array) -> tuple[Array, Array]:
         """Condensed rows and their Jacobian (all velocities)."""

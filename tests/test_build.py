@@ -94,12 +94,12 @@ def test_one_edited_leg_compiles_its_own_units_and_says_why(
     assert not changed & {"tree_kernel", "friction_kernel", "raise_kernel", "project_kernel", "port_map_kernel"}
     # what compiling would do, without waiting for the compiler: the others keep their objects
     from robocompiler.backend.cache import plan
+    from robocompiler.backend.optimisation import optimised
     from robocompiler.backend.toolchain import find_toolchain
 
     toolchain, headers = find_toolchain(), after.headers
-    planned = plan(
-        after.units, folder=folder / "stewart", toolchain=toolchain, headers=headers, generator=rc.__version__
-    )
+    units = optimised(after.units, toolchain)
+    planned = plan(units, folder=folder / "stewart", toolchain=toolchain, headers=headers, generator=rc.__version__)
     decisions = planned.decisions
     assert {d.unit.name for d in decisions if not d.reused} == changed
     assert all(d.reason.startswith("joints.leg_2_u_x.a changed") for d in decisions if not d.reused)

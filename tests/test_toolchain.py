@@ -182,7 +182,7 @@ def fake_toolchain(folder: Path, body: str) -> Toolchain:
 def test_the_other_compilers_are_ended_at_the_first_failure(tmp_path: Path) -> None:
     slow = f"*slow*) sleep 60 & echo $! >> {tmp_path}/pids; wait;;"
     body = f'case "$*" in {slow} *fast*) sleep 0.3; echo broken; exit 1;; esac'
-    jobs = [job(tmp_path, name) for name in ("slow_1", "fast", "slow_2", "slow_3")]
+    jobs = [job(tmp_path, name, "same length") for name in ("slow_1", "fast", "slow_2", "slow_3")]
     begin = time.monotonic()
     with pytest.raises(CompileError, match="fast: broken"):
         compile_objects(jobs, fake_toolchain(tmp_path, body), workers=2)

@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "c8e6bba32930644bc205f9fdc94be2f53324aa54f7cb10b86f7a597ef879a96a";
+    return "61a5ec7a718606e2a825ed80a6c58e394f829700fb3d44383417b557ce9edaaf";
 }

@@ -81,4 +81,20 @@ static inline void fourbar_solve(const double *A, int n, const int *order, doubl
     }
 }
 
+/* rho of chords from their poses T (W and Delta, each R row by row, then p); `row` is the first row of each. */
+void fourbar_chord_residuals(int chords, const unsigned short *row, const double *T, double *rho);
+
+/* The columns of C: first[i] to first[i + 1] are those of chord i; of each, which of the chord's matrices it takes (0 on
+ * its first limb, 1 on its second, 2 its own), whether it turns, and the place of its first number. */
+typedef struct {
+    int chords;
+    const unsigned short *row, *first;
+    const unsigned char *side, *turns;
+    const int *place;
+} fourbar_chord_columns;
+
+/* Nonzeros of C from rho, T and the twists V of the columns (6 numbers, or the 3 linear ones where nothing turns). */
+void fourbar_chord_jacobians(const fourbar_chord_columns *columns, const double *rho, const double *T,
+    const double *V, double *C);
+
 #endif

@@ -282,365 +282,6 @@ void fourbar_module_0_closure(const double q[FOURBAR_NQ], double r[5], double J[
     J[5] = -a4;
 }
 
-/* Augmented residual rho = log(T_e X_e^-1) of the closures of module_0. */
-void fourbar_module_0_rho(const double q[FOURBAR_NQ], double rho[6])
-{
-    const double a0 = q[0];
-    const double a1 = q[1];
-    const double a2 = q[2];
-    const double a3 = q[3];
-    const double a4 = cos(a0);
-    const double a5 = cos(a1);
-    const double a6 = sin(a0);
-    const double a7 = sin(a1);
-    const double a8 = (a4 * a5) - (a6 * a7);
-    const double a9 = cos(a2);
-    const double a10 = a8 * a9;
-    const double a11 = a6 * a5;
-    const double a12 = a4 * a7;
-    const double a13 = a11 + a12;
-    const double a14 = sin(-a2);
-    const double a15 = a10 + (a13 * a14);
-    const double a16 = cos(a3);
-    const double a17 = a8 * a14;
-    const double a18 = (a13 * a9) - a17;
-    const double a19 = sin(a3);
-    const double a20 = (a15 * a16) - (a18 * a19);
-    const double a21 = a12 + a11;
-    const double a22 = a17 - (a21 * a9);
-    const double a23 = (a21 * a14) + a10;
-    const double a24 = (a22 * a19) + (a23 * a16);
-    const double a25 = (a20 + 1.0) + a24;
-    const double a26 = 1.0 + a25;
-    const double a27 = (1.0 + (2.0 * a20)) - a25;
-    const int a28 = a26 < a27;
-    const double a29 = a28 ? a27 : 0.0;
-    const int a30 = !a28;
-    const double a31 = a30 ? a26 : 0.0;
-    const double a32 = a29 + a31;
-    const double a33 = 3.0 - a25;
-    const int a34 = a32 < a33;
-    const double a35 = a34 ? a33 : 0.0;
-    const int a36 = !a34;
-    const double a37 = (1.0 + (2.0 * a24)) - a25;
-    const int a38 = (a35 + (a36 ? a32 : 0.0)) < a37;
-    const double a39 = (a15 * a19) + (a18 * a16);
-    const double a40 = (a22 * a16) - (a23 * a19);
-    const double a41 = a39 + a40;
-    const int a42 = !a38;
-    const double a43 = (a38 ? a41 : 0.0) + (a42 ? (a36 ? a29 : 0.0) : 0.0);
-    const double a44 = a39 - a40;
-    const double a45 = (a34 ? a44 : 0.0) + (a36 ? a31 : 0.0);
-    const double a46 = a35 + (a36 ? (a30 ? a44 : 0.0) : 0.0);
-    const double a47 = ((a42 ? (a42 ? (a45 * a45) : 0.0) : 0.0) + (a43 * a43)) + (a42 ? (a42 ? (a46 * a46) : 0.0) : 0.0);
-    const double a48 = (a38 ? a37 : 0.0) + (a42 ? (a36 ? (a28 ? a41 : 0.0) : 0.0) : 0.0);
-    const double a49 = sqrt(a47 + (a48 * a48));
-    const double a50 = (a42 ? a45 : 0.0) / a49;
-    const int a51 = a50 < 0.0;
-    const double a52 = (a51 ? (-1.0) : 0.0) + ((!a51) ? 1.0 : 0.0);
-    const double a53 = (a43 / a49) * a52;
-    const double a54 = ((a42 ? a46 : 0.0) / a49) * a52;
-    const double a55 = (a48 / a49) * a52;
-    const double a56 = ((a53 * a53) + (a54 * a54)) + (a55 * a55);
-    const int a57 = a56 < 1e-08;
-    const double a58 = a50 * a52;
-    const double a59 = a57 ? ((2.0 - ((2.0 * a56) / ((3.0 * a58) * a58))) / a58) : 0.0;
-    const double a60 = sqrt(a56);
-    const double a61 = atan2(a60, a58);
-    const double a62 = a59 + ((!a57) ? ((2.0 * a61) / a60) : 0.0);
-    const double a63 = a62 * a53;
-    rho[0] = a63;
-    const double a64 = a62 * a54;
-    rho[1] = a64;
-    const double a65 = a62 * a55;
-    rho[2] = a65;
-    const double a66 = ((-0.6) * a9) + ((0.6 * a9) + 0.9);
-    const double a67 = ((-0.6) * a14) + (0.6 * a14);
-    const double a68 = 0.3 * a4;
-    const double a69 = 0.3 * a6;
-    const double a70 = ((-0.6) * a16) + 1.0;
-    const double a71 = (-0.6) * a19;
-    const double a72 = (a16 * a70) + (a19 * a71);
-    const double a73 = (a16 * a71) - (a19 * a70);
-    const double a74 = (((a8 * a66) + (a13 * a67)) - ((a8 * a68) + (a13 * a69))) - ((a15 * a72) + (a18 * a73));
-    const double a75 = (((a8 * a67) - (a21 * a66)) - ((a8 * a69) - (a21 * a68))) - ((a22 * a72) + (a23 * a73));
-    const double a76 = a64 * a75;
-    const double a77 = ((a63 * a63) + (a64 * a64)) + (a65 * a65);
-    const int a78 = a77 < 0.06;
-    const double a79 = ((5.284190138687493e-10 * a77) + 2.08767569878681e-08) * a77;
-    const double a80 = ((a79 + 8.267195767195768e-07) * a77) + 3.306878306878307e-05;
-    const double a81 = (((a80 * a77) + 0.001388888888888889) * a77) + 0.08333333333333333;
-    const double a82 = sqrt(a77);
-    const double a83 = a82 / 2.0;
-    const double a84 = cos(a83);
-    const double a85 = sin(a83);
-    const double a86 = (a78 ? a81 : 0.0) + ((!a78) ? ((1.0 - ((a83 * a84) / a85)) / a77) : 0.0);
-    const double a87 = a64 * a74;
-    const double a88 = (a65 * a74) - (a63 * a75);
-    const double a89 = (a74 - (a76 / 2.0)) - (a86 * ((a64 * a87) + (a65 * a88)));
-    rho[3] = a89;
-    rho[4] = (a86 * ((a65 * a76) + (a63 * a87))) - (a88 / 2.0);
-    const double a90 = (a75 + (a87 / 2.0)) + (a86 * ((a63 * a88) - (a64 * a76)));
-    rho[5] = a90;
-}
-
-/* Augmented residual of module_0 and its Jacobian C. */
-void fourbar_module_0_rho_jacobian(const double q[FOURBAR_NQ], double rho[6], double C[24])
-{
-    const double a0 = q[0];
-    const double a1 = q[1];
-    const double a2 = q[2];
-    const double a3 = q[3];
-    const double a4 = cos(a0);
-    const double a5 = cos(a1);
-    const double a6 = sin(a0);
-    const double a7 = sin(a1);
-    const double a8 = (a4 * a5) - (a6 * a7);
-    const double a9 = cos(a2);
-    const double a10 = a8 * a9;
-    const double a11 = a6 * a5;
-    const double a12 = a4 * a7;
-    const double a13 = a11 + a12;
-    const double a14 = sin(-a2);
-    const double a15 = a10 + (a13 * a14);
-    const double a16 = cos(a3);
-    const double a17 = a8 * a14;
-    const double a18 = (a13 * a9) - a17;
-    const double a19 = sin(a3);
-    const double a20 = (a15 * a16) - (a18 * a19);
-    const double a21 = a12 + a11;
-    const double a22 = a17 - (a21 * a9);
-    const double a23 = (a21 * a14) + a10;
-    const double a24 = (a22 * a19) + (a23 * a16);
-    const double a25 = (a20 + 1.0) + a24;
-    const double a26 = 1.0 + a25;
-    const double a27 = (1.0 + (2.0 * a20)) - a25;
-    const int a28 = a26 < a27;
-    const double a29 = a28 ? a27 : 0.0;
-    const int a30 = !a28;
-    const double a31 = a30 ? a26 : 0.0;
-    const double a32 = a29 + a31;
-    const double a33 = 3.0 - a25;
-    const int a34 = a32 < a33;
-    const double a35 = a34 ? a33 : 0.0;
-    const int a36 = !a34;
-    const double a37 = (1.0 + (2.0 * a24)) - a25;
-    const int a38 = (a35 + (a36 ? a32 : 0.0)) < a37;
-    const double a39 = (a15 * a19) + (a18 * a16);
-    const double a40 = (a22 * a16) - (a23 * a19);
-    const double a41 = a39 + a40;
-    const int a42 = !a38;
-    const double a43 = (a38 ? a41 : 0.0) + (a42 ? (a36 ? a29 : 0.0) : 0.0);
-    const double a44 = a39 - a40;
-    const double a45 = (a34 ? a44 : 0.0) + (a36 ? a31 : 0.0);
-    const double a46 = a35 + (a36 ? (a30 ? a44 : 0.0) : 0.0);
-    const double a47 = ((a42 ? (a42 ? (a45 * a45) : 0.0) : 0.0) + (a43 * a43)) + (a42 ? (a42 ? (a46 * a46) : 0.0) : 0.0);
-    const double a48 = (a38 ? a37 : 0.0) + (a42 ? (a36 ? (a28 ? a41 : 0.0) : 0.0) : 0.0);
-    const double a49 = sqrt(a47 + (a48 * a48));
-    const double a50 = (a42 ? a45 : 0.0) / a49;
-    const int a51 = a50 < 0.0;
-    const double a52 = (a51 ? (-1.0) : 0.0) + ((!a51) ? 1.0 : 0.0);
-    const double a53 = (a43 / a49) * a52;
-    const double a54 = ((a42 ? a46 : 0.0) / a49) * a52;
-    const double a55 = (a48 / a49) * a52;
-    const double a56 = ((a53 * a53) + (a54 * a54)) + (a55 * a55);
-    const int a57 = a56 < 1e-08;
-    const double a58 = a50 * a52;
-    const double a59 = a57 ? ((2.0 - ((2.0 * a56) / ((3.0 * a58) * a58))) / a58) : 0.0;
-    const double a60 = sqrt(a56);
-    const double a61 = atan2(a60, a58);
-    const double a62 = a59 + ((!a57) ? ((2.0 * a61) / a60) : 0.0);
-    const double a63 = a62 * a53;
-    rho[0] = a63;
-    const double a64 = a62 * a54;
-    rho[1] = a64;
-    const double a65 = a62 * a55;
-    rho[2] = a65;
-    const double a66 = ((-0.6) * a9) + ((0.6 * a9) + 0.9);
-    const double a67 = ((-0.6) * a14) + (0.6 * a14);
-    const double a68 = 0.3 * a4;
-    const double a69 = 0.3 * a6;
-    const double a70 = (a8 * a68) + (a13 * a69);
-    const double a71 = ((-0.6) * a16) + 1.0;
-    const double a72 = (-0.6) * a19;
-    const double a73 = (a16 * a71) + (a19 * a72);
-    const double a74 = (a16 * a72) - (a19 * a71);
-    const double a75 = (((a8 * a66) + (a13 * a67)) - a70) - ((a15 * a73) + (a18 * a74));
-    const double a76 = (a8 * a69) - (a21 * a68);
-    const double a77 = (((a8 * a67) - (a21 * a66)) - a76) - ((a22 * a73) + (a23 * a74));
-    const double a78 = a64 * a77;
-    const double a79 = a63 * a63;
-    const double a80 = a64 * a64;
-    const double a81 = a65 * a65;
-    const double a82 = (a79 + a80) + a81;
-    const int a83 = a82 < 0.06;
-    const double a84 = ((5.284190138687493e-10 * a82) + 2.08767569878681e-08) * a82;
-    const double a85 = ((a84 + 8.267195767195768e-07) * a82) + 3.306878306878307e-05;
-    const double a86 = (((a85 * a82) + 0.001388888888888889) * a82) + 0.08333333333333333;
-    const double a87 = sqrt(a82);
-    const double a88 = a87 / 2.0;
-    const double a89 = cos(a88);
-    const double a90 = sin(a88);
-    const double a91 = (a83 ? a86 : 0.0) + ((!a83) ? ((1.0 - ((a88 * a89) / a90)) / a82) : 0.0);
-    const double a92 = a64 * a75;
-    const double a93 = (a65 * a75) - (a63 * a77);
-    const double a94 = (a75 - (a78 / 2.0)) - (a91 * ((a64 * a92) + (a65 * a93)));
-    rho[3] = a94;
-    const double a95 = (a91 * ((a65 * a78) + (a63 * a92))) - (a93 / 2.0);
-    rho[4] = a95;
-    const double a96 = (a77 + (a92 / 2.0)) + (a91 * ((a63 * a93) - (a64 * a78)));
-    rho[5] = a96;
-    const double a97 = a65 / 2.0;
-    const double a98 = a97 + (a91 * (a64 * a63));
-    C[0] = a98;
-    C[6] = a98;
-    C[12] = a98;
-    C[18] = a98;
-    const double a99 = 1.0 - (a91 * (a81 + a79));
-    C[1] = a99;
-    C[7] = a99;
-    C[13] = a99;
-    C[19] = a99;
-    const double a100 = a63 / 2.0;
-    const double a101 = (a91 * (a64 * a65)) - a100;
-    C[2] = a101;
-    C[8] = a101;
-    C[14] = a101;
-    C[20] = a101;
-    const double a102 = 1.0 - (a91 * (a81 + a80));
-    const int a103 = a82 < 1.0;
-    const double a104 = ((8.22063524662433e-18 * a82) + (-2.8114572543455206e-15)) * a82;
-    const double a105 = ((a104 + 7.647163731819816e-13) * a82) + (-1.6059043836821613e-10);
-    const double a106 = (((a105 * a82) + 2.505210838544172e-08) * a82) + (-2.7557319223985893e-06);
-    const double a107 = (((a106 * a82) + 0.0001984126984126984) * a82) + (-0.008333333333333333);
-    const int a108 = !a103;
-    const double a109 = sin(a87);
-    const double a110 = a82 * a87;
-    const double a111 = (a103 ? ((a107 * a82) + 0.16666666666666666) : 0.0) + (a108 ? ((a87 - a109) / a110) : 0.0);
-    const double a112 = a64 * a94;
-    const double a113 = a65 * a94;
-    const double a114 = (a112 * a65) - (a113 * a64);
-    const double a115 = a65 * a96;
-    const double a116 = a64 * a95;
-    const double a117 = a115 + a116;
-    const double a118 = a96 * a65;
-    const double a119 = a95 * a64;
-    const double a120 = a118 + a119;
-    const double a121 = (4.110317623312165e-19 * a82) + (-1.5619206968586225e-16);
-    const double a122 = (((a121 * a82) + 4.779477332387385e-14) * a82) + (-1.1470745597729725e-11);
-    const double a123 = (((a122 * a82) + 2.08767569878681e-09) * a82) + (-2.755731922398589e-07);
-    const double a124 = (((a123 * a82) + 2.48015873015873e-05) * a82) + (-0.001388888888888889);
-    const double a125 = cos(a87);
-    const double a126 = a82 * a82;
-    const double a127 = (a103 ? ((a124 * a82) + 0.041666666666666664) : 0.0) + (a108 ? ((((a82 / 2.0) + a125) - 1.0) / a126) : 0.0);
-    const double a128 = a63 * a96;
-    const double a129 = a63 * a95;
-    const double a130 = a95 * a63;
-    const double a131 = a96 * a63;
-    const double a132 = ((a64 * a128) - (a65 * a129)) + ((a130 * a65) - (a131 * a64));
-    const double a133 = (a111 * (a114 - (a117 + a120))) + (a127 * (a132 - (3.0 * a114)));
-    const double a134 = ((1.9572941063391263e-20 * a82) + (-8.22063524662433e-18)) * a82;
-    const double a135 = ((a134 + 2.8114572543455206e-15) * a82) + (-7.647163731819816e-13);
-    const double a136 = (((a135 * a82) + 1.6059043836821613e-10) * a82) + (-2.505210838544172e-08);
-    const double a137 = (((a136 * a82) + 2.7557319223985893e-06) * a82) + (-0.0001984126984126984);
-    const double a138 = a108 ? ((((a110 / 6.0) - a87) + a109) / (a126 * a87)) : 0.0;
-    const double a139 = (a103 ? ((a137 * a82) + 0.008333333333333333) : 0.0) + a138;
-    const double a140 = (a127 - (3.0 * a139)) / 2.0;
-    const double a141 = (a117 * a65) + (a113 * a63);
-    const double a142 = (a117 * a64) + (a112 * a63);
-    const double a143 = a63 * a94;
-    const double a144 = a115 + a143;
-    const double a145 = a65 * a95;
-    const double a146 = (a144 * a65) + (a145 * a64);
-    const double a147 = a64 * a96;
-    const double a148 = a116 + a143;
-    const double a149 = (a147 * a65) + (a148 * a64);
-    const double a150 = ((a141 * a65) + (a142 * a64)) + ((a65 * a146) + (a64 * a149));
-    const double a151 = a133 + (a140 * a150);
-    const double a152 = a96 / 2.0;
-    const double a153 = a94 * a64;
-    const double a154 = a94 * a63;
-    const double a155 = a118 + a154;
-    const double a156 = a96 * a64;
-    const double a157 = ((a65 * a117) + (a63 * a128)) + ((a155 * a65) + (a156 * a64));
-    const double a158 = (a152 + (a111 * ((a129 + a153) - a146))) + (a127 * ((3.0 * a146) - a157));
-    const double a159 = (a145 * a63) - (a129 * a65);
-    const double a160 = (a129 * a64) + (a144 * a63);
-    const double a161 = ((a159 * a65) - (a160 * a64)) + ((a65 * a114) - (a63 * a149));
-    const double a162 = a158 + (a140 * a161);
-    const double a163 = a64 / 2.0;
-    const double a164 = (a91 * (a65 * a63)) - a163;
-    const double a165 = a94 * a65;
-    const double a166 = a95 / 2.0;
-    const double a167 = a95 * a65;
-    const double a168 = a119 + a154;
-    const double a169 = ((a64 * a117) + (a63 * a129)) + ((a167 * a65) + (a168 * a64));
-    const double a170 = ((a111 * ((a128 + a165) + a149)) - a166) + (a127 * (a169 - (3.0 * a149)));
-    const double a171 = (a128 * a65) + (a148 * a63);
-    const double a172 = (a128 * a64) - (a147 * a63);
-    const double a173 = ((a171 * a65) + (a172 * a64)) + ((a64 * a114) + (a63 * a146));
-    const double a174 = a170 - (a140 * a173);
-    const double a175 = ((a65 * a144) + (a64 * a147)) + ((a120 * a65) + (a131 * a63));
-    const double a176 = ((a111 * ((a112 + a130) + a141)) - a152) + (a127 * (a175 - (3.0 * a141)));
-    const double a177 = ((a114 * a65) + (a142 * a63)) + ((a65 * a159) + (a64 * a171));
-    const double a178 = a176 - (a140 * a177);
-    const double a179 = ((a65 * a112) - (a63 * a147)) + ((a156 * a63) - (a153 * a65));
-    const double a180 = (a111 * (a159 - (a144 + a155))) + (a127 * (a179 - (3.0 * a159)));
-    const double a181 = ((a146 * a65) + (a160 * a63)) + ((a65 * a141) + (a63 * a171));
-    const double a182 = a180 + (a140 * a181);
-    const double a183 = a94 / 2.0;
-    const double a184 = ((a64 * a112) + (a63 * a144)) + ((a165 * a65) + (a168 * a63));
-    const double a185 = (a183 + (a111 * ((a147 + a167) - a171))) + (a127 * ((3.0 * a171) - a184));
-    const double a186 = ((a172 * a63) - (a149 * a65)) + ((a63 * a159) - (a64 * a141));
-    const double a187 = a185 + (a140 * a186);
-    const double a188 = ((((a102 * a151) + (a98 * a162)) + (a164 * a174)) * a98) + ((((a102 * a178) + (a98 * a182)) + (a164 * a187)) * a99);
-    const double a189 = ((a65 * a145) + (a64 * a148)) + ((a120 * a64) + (a130 * a63));
-    const double a190 = (a166 + (a111 * ((a113 + a131) - a142))) + (a127 * ((3.0 * a142) - a189));
-    const double a191 = ((a114 * a64) - (a141 * a63)) + ((a64 * a172) - (a65 * a160));
-    const double a192 = a190 + (a140 * a191);
-    const double a193 = ((a65 * a113) + (a63 * a148)) + ((a153 * a64) + (a155 * a63));
-    const double a194 = ((a111 * ((a145 + a156) + a160)) - a183) + (a127 * (a193 - (3.0 * a160)));
-    const double a195 = ((a146 * a64) + (a159 * a63)) + ((a65 * a142) + (a63 * a172));
-    const double a196 = a194 - (a140 * a195);
-    const double a197 = ((a63 * a145) - (a64 * a113)) + ((a165 * a64) - (a167 * a63));
-    const double a198 = (a111 * (a172 - (a148 + a168))) + (a127 * (a197 - (3.0 * a172)));
-    const double a199 = ((a149 * a64) + (a171 * a63)) + ((a64 * a142) + (a63 * a160));
-    const double a200 = a198 + (a140 * a199);
-    const double a201 = a188 + ((((a102 * a192) + (a98 * a196)) + (a164 * a200)) * a101);
-    const double a202 = (a201 - (a102 * a76)) + (a164 * a70);
-    C[3] = -a202;
-    const double a203 = (a91 * (a63 * a64)) - a97;
-    const double a204 = a100 + (a91 * (a65 * a64));
-    const double a205 = ((((a203 * a151) + (a99 * a162)) + (a204 * a174)) * a98) + ((((a203 * a178) + (a99 * a182)) + (a204 * a187)) * a99);
-    const double a206 = a205 + ((((a203 * a192) + (a99 * a196)) + (a204 * a200)) * a101);
-    const double a207 = (a206 - (a203 * a76)) + (a204 * a70);
-    C[4] = -a207;
-    const double a208 = a163 + (a91 * (a63 * a65));
-    const double a209 = 1.0 - (a91 * (a80 + a79));
-    const double a210 = ((((a208 * a151) + (a101 * a162)) + (a209 * a174)) * a98) + ((((a208 * a178) + (a101 * a182)) + (a209 * a187)) * a99);
-    const double a211 = a210 + ((((a208 * a192) + (a101 * a196)) + (a209 * a200)) * a101);
-    const double a212 = (a211 - (a208 * a76)) + (a209 * a70);
-    C[5] = -a212;
-    const double a213 = (a102 * a13) + (a164 * a8);
-    const double a214 = (a213 * a68) - (a202 + (((a102 * a8) - (a164 * a21)) * a69));
-    C[9] = a214;
-    const double a215 = (a203 * a13) + (a204 * a8);
-    const double a216 = (a215 * a68) - (a207 + (((a203 * a8) - (a204 * a21)) * a69));
-    C[10] = a216;
-    const double a217 = (a208 * a13) + (a209 * a8);
-    const double a218 = (a217 * a68) - (a212 + (((a208 * a8) - (a209 * a21)) * a69));
-    C[11] = a218;
-    C[15] = (0.9 * a213) - a202;
-    C[16] = (0.9 * a215) - a207;
-    C[17] = (0.9 * a217) - a212;
-    const double a219 = ((a164 * a75) - (a201 + (a102 * a77))) + ((a102 * a39) + (a164 * a24));
-    C[21] = a219;
-    const double a220 = ((a204 * a75) - (a206 + (a203 * a77))) + ((a203 * a39) + (a204 * a24));
-    C[22] = a220;
-    const double a221 = ((a209 * a75) - (a211 + (a208 * a77))) + ((a208 * a39) + (a209 * a24));
-    C[23] = a221;
-}
-
 /* Speeds of the cut joints of module_0 per unit of the other speeds. */
 void fourbar_module_0_speeds(const double q[FOURBAR_NQ], double G[3])
 {
@@ -650,6 +291,135 @@ void fourbar_module_0_speeds(const double q[FOURBAR_NQ], double G[3])
     G[2] = (-1.0);
 }
 
+
+/* What rho and C of module_0 are made of: poses W and Delta and twists of its chords; couplings. */
+static void module_0_paths(const double q[FOURBAR_NQ], double T[24], double V[24])
+{
+    const double a0 = q[0];
+    const double a1 = q[1];
+    const double a2 = q[2];
+    const double a3 = q[3];
+    const double a4 = cos(a0);
+    const double a5 = cos(a1);
+    const double a6 = sin(a0);
+    const double a7 = sin(a1);
+    const double a8 = (a4 * a5) - (a6 * a7);
+    T[0] = a8;
+    T[7] = a8;
+    const double a9 = a6 * a5;
+    const double a10 = a4 * a7;
+    const double a11 = a9 + a10;
+    T[1] = a11;
+    T[2] = 0.0;
+    T[3] = 0.0;
+    T[4] = 0.0;
+    T[8] = 0.0;
+    T[10] = 0.0;
+    T[13] = 0.0;
+    T[15] = 0.0;
+    T[17] = 0.0;
+    T[19] = 0.0;
+    T[22] = 0.0;
+    V[0] = 0.0;
+    V[1] = 0.0;
+    V[3] = 0.0;
+    V[4] = 0.0;
+    V[5] = 0.0;
+    V[6] = 0.0;
+    V[7] = 0.0;
+    V[11] = 0.0;
+    V[12] = 0.0;
+    V[13] = 0.0;
+    V[15] = 0.0;
+    V[17] = 0.0;
+    V[18] = 0.0;
+    V[20] = 0.0;
+    V[21] = 0.0;
+    V[22] = 0.0;
+    T[5] = (-1.0);
+    V[14] = (-1.0);
+    V[19] = (-1.0);
+    V[23] = (-1.0);
+    const double a12 = a10 + a9;
+    T[6] = -a12;
+    const double a13 = 0.3 * a4;
+    const double a14 = 0.3 * a6;
+    V[9] = a14;
+    const double a15 = (a8 * a13) + (a11 * a14);
+    T[9] = -a15;
+    const double a16 = (a8 * a14) - (a12 * a13);
+    T[11] = -a16;
+    const double a17 = cos(a2);
+    const double a18 = a8 * a17;
+    const double a19 = sin(-a2);
+    const double a20 = a18 + (a11 * a19);
+    const double a21 = cos(a3);
+    const double a22 = a8 * a19;
+    const double a23 = (a11 * a17) - a22;
+    const double a24 = sin(a3);
+    T[12] = (a20 * a21) - (a23 * a24);
+    T[14] = (a20 * a24) + (a23 * a21);
+    T[16] = 1.0;
+    V[2] = 1.0;
+    V[8] = 1.0;
+    const double a25 = a22 - (a12 * a17);
+    const double a26 = (a12 * a19) + a18;
+    T[18] = (a25 * a21) - (a26 * a24);
+    T[20] = (a25 * a24) + (a26 * a21);
+    V[16] = 0.9;
+    const double a27 = ((-0.6) * a17) + ((0.6 * a17) + 0.9);
+    const double a28 = ((-0.6) * a19) + (0.6 * a19);
+    const double a29 = ((-0.6) * a21) + 1.0;
+    const double a30 = (-0.6) * a24;
+    const double a31 = (a21 * a29) + (a24 * a30);
+    const double a32 = (a21 * a30) - (a24 * a29);
+    const double a33 = (((a8 * a27) + (a11 * a28)) - a15) - ((a20 * a31) + (a23 * a32));
+    T[21] = a33;
+    const double a34 = (((a8 * a28) - (a12 * a27)) - a16) - ((a25 * a31) + (a26 * a32));
+    T[23] = a34;
+    V[10] = -a13;
+}
+
+/* First row of each chord in rho. */
+static const unsigned short module_0_chord[1] = {
+    0,
+};
+/* First column of each chord; per column: which of its matrices it takes, whether it turns, its place in C. */
+static const unsigned short module_0_first[2] = {
+    0, 4,
+};
+static const unsigned char module_0_side[4] = {
+    0, 0, 1, 2,
+};
+static const unsigned char module_0_turns[4] = {
+    1, 1, 1, 1,
+};
+static const int module_0_place[4] = {
+    0, 6, 12, 18,
+};
+static const fourbar_chord_columns module_0_columns = {
+    1, module_0_chord, module_0_first, module_0_side, module_0_turns, module_0_place,
+};
+
+/* Augmented residual rho = log(T_e X_e^-1) of the closures of module_0. */
+void fourbar_module_0_rho(const double q[FOURBAR_NQ], double rho[6])
+{
+    double T[24];
+    double V[24];
+    module_0_paths(q, T, V);
+    fourbar_chord_residuals(1, module_0_chord, T, rho);
+    (void)V;
+}
+
+/* Augmented residual of module_0 and its Jacobian C. */
+void fourbar_module_0_rho_jacobian(const double q[FOURBAR_NQ], double rho[6], double C[24])
+{
+    double T[24];
+    double V[24];
+    module_0_paths(q, T, V);
+    fourbar_chord_residuals(1, module_0_chord, T, rho);
+    fourbar_chord_jacobians(&module_0_columns, rho, T, V, C);
+}
 
 /* Coordinates of the cut joints of module_0, next to their previous values. */
 static void module_0_recovered(const double q[FOURBAR_NQ], double x[1])

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.analysis.modules import Samples, Touch, partition
+from robocompiler.analysis.exchanges import Exchanges
+from robocompiler.analysis.modules import Samples, Touch
 from robocompiler.analysis.selection import select_columns
 from robocompiler.numerics.gap import CLEAR
 
@@ -32,15 +33,6 @@ def port_dependents(jacobians: Sequence[Array], preference: Callable[[int], int]
     return select_columns(jacobians, classes, rank, CLEAR)
 
 
-def _cost(touched: Sequence[Touch], dependents: frozenset[int], log_pivot: float) -> Cost:
-    sizes = []
-    for closures in partition(touched, dependents):
-        columns = frozenset().union(*(touched[c].variables for c in closures))
-        sizes.append(len(columns & dependents))
-    spread = sum(len(touch.variables & dependents) for touch in touched)
-    return max(sizes, default=0), sum(size**3 for size in sizes), spread, -round(log_pivot, 6)
-
-
 def _tableaux(jacobians: Sequence[Array], dependents: Sequence[int], independents: Sequence[int]) -> Array:
     """Smallest |R_p^-1 R_a| over the probes (r, d).  Redundant rows are consistent, so least squares is exact."""
     solutions = [np.linalg.lstsq(J[:, dependents], J[:, independents], rcond=None)[0] for J in jacobians]
@@ -50,16 +42,17 @@ def _tableaux(jacobians: Sequence[Array], dependents: Sequence[int], independent
 def _improve(jacobians: Sequence[Array], touched: Sequence[Touch], dependents: list[int]) -> tuple[Cost, list[int]]:
     columns = range(jacobians[0].shape[1])
     log_pivot = 0.0
-    best = _cost(touched, frozenset(dependents), log_pivot)
+    best: Cost = (*Exchanges(touched, frozenset(dependents)).sizes(), 0.0)
     for _ in range(200):
         independents = [column for column in columns if column not in dependents]
         if not independents or not dependents:
             break
+        exchanges = Exchanges(touched, frozenset(dependents))
         T = _tableaux(jacobians, dependents, independents)
         found: tuple[Cost, int, int] | None = None
         for i, j in zip(*np.nonzero(T > LEAST_PIVOT), strict=True):
-            trial = frozenset(dependents) - {dependents[i]} | {independents[j]}
-            cost = _cost(touched, trial, log_pivot + float(np.log(T[i, j])))
+            gained = log_pivot + float(np.log(T[i, j]))
+            cost = (*exchanges.after(dependents[i], independents[j]), -round(gained, 6))
             if cost < best and (found is None or cost < found[0]):
                 found = (cost, int(i), int(j))
         if found is None:

@@ -15,11 +15,13 @@ from typing import Any
 
 from robocompiler.backend.cache import BuildPlan, commit, plan
 from robocompiler.backend.emit import Emission, emit
+from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.libraries import Libraries, link_libraries, remove_old
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.manifest import manifest_text
+from robocompiler.backend.optimisation import optimised
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
-from robocompiler.backend.toolchain import Toolchain, compile_objects, toolchain_for
+from robocompiler.backend.toolchain import CompilePool, Toolchain
 from robocompiler.backend.writer import write_files
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.version import VERSION
@@ -40,28 +42,34 @@ def build_robot(
     *,
     folder: Path | None = None,
     supports: Mapping[str, BuildReport] = NO_SUPPORTS,
+    head: HeadStart | None = None,
 ) -> BuildReport:
     """Emit, compile and link one robot into `output`/<name>/, or into `folder` when it is given.
 
     `supports` are the finished builds of support modes, in folders below the robot's; its manifest lists them.
+    `head`: a head start that has begun in the same folder with the same options (default: one that begins now).
 
     `progress(step, item, seconds)` is told of every finished step; before compiling, step "plan" tells of every unit
     what happens to it and why.  CompileError when the folder cannot be written or the compiler is missing or fails;
     whatever was there before still loads.
     """
     tell = progress or _silent
-    begin = time.monotonic()
-    emission = emit(program, options.real, batch=options.batch, derivatives=options.derivatives)
-    folder = output / emission.prefix if folder is None else folder
-    toolchain = None if options.emit_only else toolchain_for(options)
-    seconds = {"print": time.monotonic() - begin}
+    if head is None:
+        with HeadStart(output, options, tell, folder=folder) as own:
+            own.begin(program)
+            return build_robot(program, output, options, progress, supports=supports, head=own)
+    folder, begin = head.folder, time.monotonic()
+    emission = emit(program, options.real, batch=options.batch, derivatives=options.derivatives, early=head.emission)
+    head.check()
+    seconds = {"print": time.monotonic() - begin + head.seconds}
     tell("print", f"{len(emission.files)} files", seconds["print"])
     modes = _modes(folder, supports)
-    with build_lock(folder, message=lambda text: tell("wait", text, 0.0)):
-        if toolchain is None:
+    if head.toolchain is None or head.pool is None:
+        with build_lock(folder, message=lambda text: tell("wait", text, 0.0)):
             report = _write_text(program, emission, folder, options, modes, seconds)
-        else:
-            report = _build(program, emission, folder, toolchain, options, modes, tell, seconds)
+    else:
+        report = _build(program, emission, folder, head.toolchain, head.pool, options, modes, tell, seconds)
+        head.clean()
     return replace(report, digest=emission.digest, supports=dict(supports))
 
 
@@ -95,6 +103,7 @@ def _build(
     emission: Emission,
     folder: Path,
     toolchain: Toolchain,
+    pool: CompilePool,
     options: BuildOptions,
     modes: Modes,
     tell: Progress,
@@ -107,7 +116,7 @@ def _build(
     # the old manifest stays listed until the end, so that the writer does not remove it as stale
     changed = write_files(folder, {**emission.files, **({name: previous} if previous is not None else {})})
     seconds["write"] = time.monotonic() - begin
-    build, libraries = _compile(emission, folder, toolchain, options, tell, seconds)
+    build, libraries = _compile(emission, folder, toolchain, pool, tell, seconds)
     manifest = manifest_text(program, emission, options.real, _build_record(toolchain, build, libraries), modes)
     changed += write_files(folder, {**emission.files, name: manifest})
     remove_old(folder, emission.prefix, (libraries.versioned, *_named_library(previous)))
@@ -132,12 +141,13 @@ def _compile(
     emission: Emission,
     folder: Path,
     toolchain: Toolchain,
-    options: BuildOptions,
+    pool: CompilePool,
     tell: Progress,
     seconds: dict[str, float],
 ) -> tuple[BuildPlan, Libraries]:
     begin = time.monotonic()
-    build = plan(emission.units, folder=folder, toolchain=toolchain, headers=emission.headers, generator=VERSION)
+    units = optimised(emission.units, toolchain)
+    build = plan(units, folder=folder, toolchain=toolchain, headers=emission.headers, generator=VERSION)
     for decision in build.decisions:
         tell("plan", str(decision), 0.0)
     finished = {decision.unit.name for decision in build.decisions if decision.reused}
@@ -147,14 +157,16 @@ def _compile(
         tell("compile", name, took)
 
     try:
-        compile_objects(build.jobs(), toolchain, workers=options.workers, progress=done)
+        pool.add(build.jobs())
+        pool.finish(done)
     except BaseException:
         commit(build, finished)  # what was finished is reused next time
         raise
     seconds["compile"] = time.monotonic() - begin
     begin = time.monotonic()
+    support = [d.object for d in build.decisions if d.unit.name in emission.module_support]
     wanted: dict[str, Sequence[Path]] = {
-        f"lib{emission.prefix}_{d.unit.name}.so": [d.object]
+        f"lib{emission.prefix}_{d.unit.name}.so": [d.object, *support]
         for d in build.decisions
         if d.unit.name in emission.module_units
     }

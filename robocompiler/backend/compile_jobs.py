@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
 import os
 import re
 import shlex
@@ -10,9 +11,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from robocompiler.backend.compiler import Toolchain
 from robocompiler.backend.processes import ProcessGroup, StoppedError
@@ -39,52 +41,114 @@ class CompileJob:
         return self.object.with_name(self.object.name + ".log")
 
 
+class CompilePool:
+    """Compilers at work: jobs may be added while others run, and the one with the longest source is taken first.
+
+    At the first failure the other compilers are ended; `finish` raises it.  Objects finished by then stay, and none is
+    ever left half written.  Leaving the `with` block ends what still runs, also on KeyboardInterrupt.
+    The caller must hold the folder's build lock: left-overs of a killed build are cleared from the object folders.
+    """
+
+    def __init__(
+        self, toolchain: Toolchain, workers: int | None = None, *, ahead: bool = False, timeout: float | None = None
+    ) -> None:
+        """`workers` compilers at a time (default: one per core), each for at most `timeout` s; `ahead`: one fewer until
+        `finish`, if more than one, so that the caller can work meanwhile."""
+        self._toolchain = toolchain
+        self._timeout = COMPILE_TIMEOUT if timeout is None else timeout
+        self._count = max(1, workers if workers is not None else _cores())
+        self._spare = min(1, self._count - 1) if ahead else 0
+        self._turns = threading.Semaphore(self._count - self._spare)
+        self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="robocompiler-cc")
+        self._waiting: list[tuple[int, int, CompileJob]] = []
+        self._futures: list[Future[None]] = []
+        self._group = ProcessGroup()
+        self._lock = threading.Lock()
+        self._progress: Callable[[str, float], None] | None = None
+        self._finished: list[tuple[str, float]] = []
+        self._objects: set[Path] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Nothing is running any more when an exception leaves this function.
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._group.stop()
+        for _turn in range(self._count):
+            self._turns.release()
+        self._threads.shutdown(wait=True)
+
+    def add(self, jobs: Sequence[CompileJob]) -> None:
+        """Compile `jobs`, those left out whose object was asked for before."""
+        fresh = [job for job in jobs if job.object not in self._objects]
+        for folder in {job.object.parent for job in fresh}:
+            _make_folder(folder)
+            if not self._objects:
+                _clear_partials(folder)
+        self._objects.update(job.object for job in fresh)
+        with self._lock:
+            for job in fresh:
+                heapq.heappush(self._waiting, (-_length(job.source), len(self._futures), job))
+                self._futures.append(self._threads.submit(self._take))
+
+    def finish(self, progress: Callable[[str, float], None] | None = None) -> None:
+        """Wait for all jobs; CompileError gives the first diagnostic, the command and the log.
+
+        `progress(name, seconds)` is called for each object, one call at a time, from here or a worker thread.
+        """
+        with self._lock:
+            for finished in self._finished:
+                if progress is not None:
+                    progress(*finished)
+            self._progress = progress
+        for _turn in range(self._spare):
+            self._turns.release()
+        self._spare = 0
+        wait(self._futures, return_when=FIRST_EXCEPTION)
+        futures = self._futures
+        failures = [f.exception() for f in futures if f.done() and not f.cancelled() and f.exception() is not None]
+        if failures:
+            self.__exit__()
+            failures = [f.exception() for f in futures if f.done() and not f.cancelled() and f.exception() is not None]
+        for failure in sorted(failures, key=lambda error: isinstance(error, StoppedError)):
+            assert failure is not None
+            raise failure
+
+    def _take(self) -> None:
+        with self._turns:
+            with self._lock:
+                _, _, job = heapq.heappop(self._waiting)
+            begin = time.monotonic()
+            self._compile(job)
+            with self._lock:
+                self._finished.append((job.name, time.monotonic() - begin))
+                if self._progress is not None:
+                    self._progress(*self._finished[-1])
+
+    def _compile(self, job: CompileJob) -> None:
+        include = [f"-I{folder}" for folder in job.include]
+        toolchain = self._toolchain
+        command = [*toolchain.command, *toolchain.flags, *job.flags, *include, "-c", str(job.source)]
+        try:
+            _produce(command, job.object, self._group, name=job.name, log=job.log, timeout=self._timeout)
+        except CompileError:
+            self._group.stop()  # from here, so that this thread begins no other job before the caller hears of it
+            raise
+
+
 def compile_objects(
     jobs: Sequence[CompileJob],
     toolchain: Toolchain,
     *,
     workers: int | None = None,
     progress: Callable[[str, float], None] | None = None,
-    timeout: float = COMPILE_TIMEOUT,
+    timeout: float | None = None,
 ) -> None:
-    """Compile all `jobs`, `workers` at a time (default: one per available core).
-
-    `progress(name, seconds)` is called after each object, from a worker thread, one call at a time.
-    At the first failure the other compilers are ended, and CompileError gives the first diagnostic, the command and
-    the log; objects finished by then stay, and none is ever left half written.  The same holds for KeyboardInterrupt.
-    The caller must hold the folder's build lock: left-overs of a killed build are cleared from the object folders.
-    """
-    for folder in {job.object.parent for job in jobs}:
-        _make_folder(folder)
-        _clear_partials(folder)
-    group = ProcessGroup()
-    report = _one_at_a_time(progress)
-
-    def work(job: CompileJob) -> None:
-        begin = time.monotonic()
-        include = [f"-I{folder}" for folder in job.include]
-        command = [*toolchain.command, *toolchain.flags, *job.flags, *include, "-c", str(job.source)]
-        try:
-            _produce(command, job.object, group, name=job.name, log=job.log, timeout=timeout)
-        except CompileError:
-            group.stop()  # from here, so that this thread begins no other job before the caller hears of it
-            raise
-        report(job.name, time.monotonic() - begin)
-
-    count = max(1, min(len(jobs), workers if workers is not None else _cores()))
-    pool = ThreadPoolExecutor(count, thread_name_prefix="robocompiler-cc")
-    try:
-        futures = [pool.submit(work, job) for job in jobs]
-        wait(futures, return_when=FIRST_EXCEPTION)
-    finally:
-        # Also on KeyboardInterrupt: nothing is running any more when the exception leaves this function.
-        pool.shutdown(wait=False, cancel_futures=True)
-        group.stop()
-        pool.shutdown(wait=True)
-    failures = [f.exception() for f in futures if f.done() and not f.cancelled() and f.exception() is not None]
-    for failure in sorted(failures, key=lambda error: isinstance(error, StoppedError)):
-        assert failure is not None
-        raise failure
+    """Compile all `jobs` in a pool of their own: see `CompilePool` and its `finish`."""
+    with CompilePool(toolchain, workers, timeout=timeout) as pool:
+        pool.add(jobs)
+        pool.finish(progress)
 
 
 def link_shared(
@@ -165,15 +229,12 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _one_at_a_time(progress: Callable[[str, float], None] | None) -> Callable[[str, float], None]:
-    lock = threading.Lock()
-
-    def report(name: str, seconds: float) -> None:
-        if progress is not None:
-            with lock:
-                progress(name, seconds)
-
-    return report
+def _length(source: Path) -> int:
+    """Bytes of a source, by which its compile time is expected; 0 if it is not there, which the compiler will say."""
+    try:
+        return source.stat().st_size
+    except OSError:
+        return 0
 
 
 def _make_folder(folder: Path) -> None:

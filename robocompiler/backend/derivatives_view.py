@@ -80,9 +80,11 @@ def derivatives_view(program: RobotProgram, view: RobotView, real: Real) -> Deri
     )
 
 
-def derivative_units(files: Mapping[str, str], prefix: str, provenance: Mapping[str, str]) -> tuple[Unit, ...]:
-    """The translation units of the derivative files; their headers are included by these alone."""
-    headers = {path: text for path, text in files.items() if path.endswith(".h")}
+def derivative_units(
+    files: Mapping[str, str], prefix: str, provenance: Mapping[str, str], mechanics: Mapping[str, str]
+) -> tuple[Unit, ...]:
+    """The translation units of the derivative files; they include these headers and those of the `mechanics`."""
+    headers = {**mechanics, **{path: text for path, text in files.items() if path.endswith(".h")}}
     return tuple(
         Unit(path.removeprefix(f"{prefix}_").removesuffix(".c"), Path(path), text, provenance, headers)
         for path, text in sorted(files.items())

@@ -5,19 +5,16 @@ The same program gives the same bytes: no dates, no absolute paths.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.compiler import PORTABLE
 from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
+from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
 from robocompiler.backend.lanes_view import batch_units, lanes_view
 from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
 from robocompiler.backend.numbers import literals
@@ -25,13 +22,10 @@ from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import (
     drives_provenance,
     mechanics_provenance,
-    module_provenance,
-    robot_provenance,
 )
+from robocompiler.backend.rendering import render, text_digest
 from robocompiler.backend.vectors import Vectors, reference_vectors
-from robocompiler.backend.views import RobotView, robot_view
-from robocompiler.errors import CompileError
-from robocompiler.resources import templates_folder
+from robocompiler.backend.views import RobotView
 from robocompiler.symbolic.program import RobotProgram
 
 _SELFTEST_LOOSE: dict[str, str] = {"double": "1e-7", "float": "2e-2f"}
@@ -45,14 +39,15 @@ class Emission:
     """All generated text of one robot.
 
     prefix: of files and functions; files: everything but the manifest; units: the translation units of the robot's
-    library, of which `module_units` also make a library each; headers: {path: text} of those that all units may
-    include; interface: text of the headers that users include; digest: of all of it.
+    library, of which `module_units` also make a library each, together with `module_support`; headers: {path: text} of
+    those that all units may include; interface: text of the headers that users include; digest: of all of it.
     """
 
     prefix: str
     files: Mapping[str, str]
     units: tuple[Unit, ...]
     module_units: tuple[str, ...]
+    module_support: tuple[str, ...]
     headers: Mapping[str, str]
     interface: str
     digest: str
@@ -60,81 +55,65 @@ class Emission:
     warnings: tuple[str, ...] = ()
 
 
-@functools.cache
-def _environment() -> jinja2.Environment:
-    """One for the process: parsing the templates takes longer than printing a small robot."""
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates_folder()),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,  # the output is C, not HTML; names hold only letters, digits and _ - . / space
-    )
-
-
-def emit(program: RobotProgram, real: Real = "double", *, batch: bool = False, derivatives: bool = False) -> Emission:
+def emit(
+    program: RobotProgram,
+    real: Real = "double",
+    *,
+    batch: bool = False,
+    derivatives: bool = False,
+    early: KinematicEmission | None = None,
+) -> Emission:
     """Render every file of a robot; `batch`: with the functions that take many states at once; `derivatives`: with the
-    derivatives of the dynamics.
+    derivatives of the dynamics; `early`: what `emit_kinematics` gave for the same robot and precision.
 
     CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
     cannot hold.
     """
-    if not program.closures.topology.nq:
-        raise CompileError(f"{program.name}: no joint of this robot can move, so there is nothing to compile")
-    view = robot_view(program, real)
+    early = emit_kinematics(program, real) if early is None else early
+    view, prefix = early.view, early.prefix
     mechanics = mechanics_view(program, view, real) if program.mechanics else None
-    prefix, environment = view.prefix, _environment()
-
-    def render(template: str, **values: Any) -> str:
-        return environment.get_template(template).render(**values)
-
-    headers = {
-        f"{prefix}.h": render("robot.h.j2", r=view, d=mechanics),
-        f"{prefix}_internal.h": render("internal.h.j2", r=view),
-    }
-    modules = {f"{prefix}_{m.name}.c": render("module.c.j2", r=view, m=m) for m in view.modules}
+    own: dict[str, str] = {}
     dynamics: dict[str, str] = {}
     if mechanics:
-        headers[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
+        own[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
         dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
         if mechanics.nt:
             dynamics[f"{prefix}_trigonometry.c"] = render("trigonometry.c.j2", r=view, d=mechanics)
         dynamics[f"{prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
-    kinematics = {f"{prefix}_kinematics.c": render("kinematics.c.j2", r=view)}
     drives = drives_view(program, view, real)
     driving: dict[str, str] = {}
-    if drives:  # in a header of its own, so that an edit of a drive leaves all other objects
-        for path in (f"{prefix}_drives.h", f"{prefix}_drives.c"):
-            driving[path] = render(f"drives.{path[-1]}.j2", r=view, d=mechanics, s=drives)
+    for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
+        driving[f"{prefix}_drives.{kind}"] = render(f"drives.{kind}.j2", r=view, d=mechanics, s=drives)
     lanes = _batch(view, mechanics, real) if batch and mechanics else {}
     slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
-    digest = _digest({**headers, **modules, **kinematics, **dynamics, **driving, **lanes, **slopes})
+    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **driving, **lanes, **slopes})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**modules, **kinematics, **dynamics, **identity, **_sources(driving), **_sources(lanes)}
-    sources |= _sources(slopes)
+    sources = {**early.sources, **dynamics, **identity, **_sources({**driving, **lanes, **slopes})}
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=tables, z=driven_tables),
         "README.md": render(
-            "README.md.j2", r=view, sources=sorted(sources), mechanics=bool(mechanics), drives=drives,
-            derivatives=bool(slopes),
+            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes
         ),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
     }  # fmt: skip
     return Emission(
         prefix=prefix,
-        files={**headers, **driving, **lanes, **slopes, **sources, **others},
-        units=_units(program, prefix, {**modules, **kinematics})
-        + _whole_units(program, prefix, {**dynamics, **identity})
+        files={**early.headers, **own, **driving, **lanes, **slopes, **sources, **others},
+        units=early.units
+        + _whole_units(program, prefix, dynamics, own)
+        + _whole_units(program, prefix, identity, {})
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
-        + derivative_units(slopes, prefix, mechanics_provenance(program)),
+        + derivative_units(slopes, prefix, mechanics_provenance(program), own),
         module_units=tuple(block.name for block in program.blocks),
-        headers=headers,
-        interface=_interface(prefix, {**headers, **driving, **lanes, **slopes}),
+        module_support=early.module_support,
+        headers=early.headers,
+        interface=_interface(prefix, {**early.headers, **driving, **lanes, **slopes}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
@@ -156,32 +135,19 @@ def _warnings(mechanics: MechanicsView | None) -> tuple[str, ...]:
     )
 
 
-def _units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tuple[Unit, ...]:
-    units = [
-        Unit(
-            entry.module.name,
-            Path(f"{prefix}_{entry.module.name}.c"),
-            sources[f"{prefix}_{entry.module.name}.c"],
-            module_provenance(program, entry.module),
-        )
-        for chart in program.charts
-        for entry in chart.modules
-    ]
-    path = f"{prefix}_kinematics.c"
-    return (*units, Unit("kinematics", Path(path), sources[path], robot_provenance(program)))
-
-
-def _whole_units(program: RobotProgram, prefix: str, sources: Mapping[str, str]) -> tuple[Unit, ...]:
+def _whole_units(
+    program: RobotProgram, prefix: str, sources: Mapping[str, str], headers: Mapping[str, str]
+) -> tuple[Unit, ...]:
     fields = mechanics_provenance(program)
     return tuple(
-        Unit(path.removeprefix(f"{prefix}_").removesuffix(".c"), Path(path), text, fields)
+        Unit(path.removeprefix(f"{prefix}_").removesuffix(".c"), Path(path), text, fields, headers)
         for path, text in sorted(sources.items())
     )
 
 
 def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
     """The files of the batch functions."""
-    lanes, prefix, environment = lanes_view(mechanics, view.prefix, real, bool(view.np)), view.prefix, _environment()
+    lanes, prefix = lanes_view(mechanics, view.prefix, real, bool(view.np)), view.prefix
     wanted = {
         "lanes.h": "lanes.h.j2",
         "batch.h": "batch.h.j2",
@@ -190,23 +156,18 @@ def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, s
     }
     if mechanics.nt:
         wanted["lanes_trigonometry.c"] = "lanes_trigonometry.c.j2"
-    files = {
-        f"{prefix}_{name}": environment.get_template(template).render(r=view, d=mechanics, b=lanes)
-        for name, template in wanted.items()
-    }
-    template = environment.get_template("lanes_kernel.c.j2")
-    return {**files, **{kernel.file: template.render(r=view, k=kernel) for kernel in lanes.kernels}}
+    files = {f"{prefix}_{name}": render(template, r=view, d=mechanics, b=lanes) for name, template in wanted.items()}
+    return {**files, **{kernel.file: render("lanes_kernel.c.j2", r=view, k=kernel) for kernel in lanes.kernels}}
 
 
 def _derivatives(program: RobotProgram, view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
     """The files of the derivatives."""
-    slopes, prefix, environment = derivatives_view(program, view, real), view.prefix, _environment()
+    slopes, prefix = derivatives_view(program, view, real), view.prefix
     files = {
-        f"{prefix}_{name}": environment.get_template(f"{name}.j2").render(r=view, d=mechanics, s=slopes)
+        f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, s=slopes)
         for name in ("derivatives.h", "slopes.h", "derivatives.c")
     }
-    template = environment.get_template("slope_kernel.c.j2")
-    return {**files, **{kernel.file: template.render(r=view, k=kernel) for kernel in slopes.kernels}}
+    return {**files, **{kernel.file: render("slope_kernel.c.j2", r=view, k=kernel) for kernel in slopes.kernels}}
 
 
 def _headers(files: Mapping[str, str]) -> dict[str, str]:
@@ -234,10 +195,3 @@ def _drive_tables(vectors: DriveVectors | None, real: Real) -> dict[str, list[st
 def _test_tables(vectors: Vectors, real: Real) -> dict[str, Any]:
     tables = {name: literals(getattr(vectors, name).ravel(), real) for name in _TABLES}
     return {**tables, "tolerance": _SELFTEST_TOLERANCE[real], "loose": _SELFTEST_LOOSE[real]}
-
-
-def _digest(files: Mapping[str, str]) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(files):
-        digest.update(f"{path}\0{files[path]}\0".encode())
-    return digest.hexdigest()

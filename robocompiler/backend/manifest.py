@@ -103,7 +103,7 @@ def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mappi
         "floor": reduction.floor,
         "refused_rotation": REFUSED_ROTATION,
         "complexity": complexity(topology).__dict__,
-        "operations": {kernel.name: kernel.operations for kernel in program.kernels},
+        "operations": program.operations,
         "warnings": [*mechanism.warnings, *emission.warnings],
     }
 

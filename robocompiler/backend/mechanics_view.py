@@ -94,13 +94,12 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
     mass_literals = literals(list(mass_pivots * SMALL[real]), real)
     if idle:  # no pivot is good enough: forward dynamics always reports it
         mass_literals = [literals([1e30], real)[0] for _ in mass_literals]
-    ports = program.closures.topology.mechanism.ports
-    names = unique_macros([port.name for port in ports])
+    ports = ports_view(program, view.MACRO)
     return MechanicsView(
         kernels=[text(routine) for routine in shared.routines],
         ne=mechanics.ne,
         nm=mechanics.nm,
-        nf=len(ports),
+        nf=ports.nf,
         least=literals(list(pivots * SMALL[real]), real),
         least_mass=mass_literals,
         cut=mechanics.cut,
@@ -113,8 +112,23 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
         routines={routine.name: routine for routine in shared.routines},
         angle_routine=shared.angles,
         idle=idle,
-        port_enum=[(f"{view.MACRO}_F_{names[p.name]}", i, _unit(program, p)) for i, p in enumerate(ports)],
+        port_enum=ports.port_enum,
     )
+
+
+@dataclass(frozen=True)
+class PortsView:
+    """nf: number of ports; port_enum: their macro, index and unit of effort."""
+
+    nf: int
+    port_enum: list[tuple[str, int, str]]
+
+
+def ports_view(program: RobotProgram, macro: str) -> PortsView:
+    """The ports as the public header names them; needs no mechanics."""
+    ports = program.closures.topology.mechanism.ports
+    names = unique_macros([port.name for port in ports])
+    return PortsView(len(ports), [(f"{macro}_F_{names[p.name]}", i, _unit(program, p)) for i, p in enumerate(ports)])
 
 
 def _unit(program: RobotProgram, port: Port) -> str:

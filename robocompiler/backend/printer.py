@@ -19,7 +19,7 @@ from robocompiler.backend.parts import divide, part_bodies
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine
 from robocompiler.errors import CompileError
-from robocompiler.symbolic.kernel import Argument, Kernel
+from robocompiler.symbolic.kernel import Argument, Kernel, Signature
 
 LONG = 2500  # operations above which a kernel is printed in parts, and its outputs must not alias its inputs
 PART = 1000  # operations of one part
@@ -94,7 +94,7 @@ def _print_parts(kernel: Routine, name: str, real: Real, sizes: Mapping[str, str
 
 
 def print_prototype(
-    kernel: Kernel | Routine,
+    kernel: Kernel | Routine | Signature,
     *,
     function_name: str,
     real: Real = "double",
@@ -105,12 +105,14 @@ def print_prototype(
     return _signature(kernel, function_name, real, sizes or {}, static) + ";\n"
 
 
-def printed_arguments(kernel: Kernel | Routine) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+def printed_arguments(kernel: Kernel | Routine | Signature) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
     """The (inputs, outputs) that the C signature has: those of the kernel without the ones of length zero."""
     return tuple(a for a in kernel.inputs if a.size), tuple(a for a in kernel.outputs if a.size)
 
 
-def _signature(kernel: Kernel | Routine, function_name: str, real: Real, sizes: Mapping[str, str], static: bool) -> str:
+def _signature(
+    kernel: Kernel | Routine | Signature, function_name: str, real: Real, sizes: Mapping[str, str], static: bool
+) -> str:
     _check_names(kernel, function_name, sizes)
     inputs, outputs = printed_arguments(kernel)
 
@@ -132,7 +134,7 @@ def _signature(kernel: Kernel | Routine, function_name: str, real: Real, sizes: 
     return "\n".join(lines)
 
 
-def _check_names(kernel: Kernel | Routine, function_name: str, sizes: Mapping[str, str]) -> None:
+def _check_names(kernel: Kernel | Routine | Signature, function_name: str, sizes: Mapping[str, str]) -> None:
     names = [argument.name for argument in (*kernel.inputs, *kernel.outputs)]
     for name in (function_name, *names, *sizes.values()):
         if not is_c_identifier(name):

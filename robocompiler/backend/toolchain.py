@@ -1,6 +1,6 @@
 """The C toolchain as the rest of the backend sees it: find a compiler, compile objects, link libraries."""
 
-from robocompiler.backend.compile_jobs import CompileJob, compile_objects, first_diagnostic, link_shared
+from robocompiler.backend.compile_jobs import CompileJob, CompilePool, compile_objects, first_diagnostic, link_shared
 from robocompiler.backend.compiler import OPTIMISATION, PORTABLE, STRICT, Toolchain, find_toolchain
 from robocompiler.backend.options import BuildOptions
 
@@ -9,6 +9,7 @@ __all__ = [
     "PORTABLE",
     "STRICT",
     "CompileJob",
+    "CompilePool",
     "Toolchain",
     "compile_objects",
     "find_toolchain",

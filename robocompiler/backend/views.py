@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from robocompiler.backend.chords_view import LoopsView, loops_view
 from robocompiler.backend.identifiers import c_identifier, macro, unique_macros
 from robocompiler.backend.numbers import literals, real_words
 from robocompiler.backend.options import Real
@@ -14,7 +15,7 @@ from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.sharing import share_reciprocals
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
-from robocompiler.symbolic.kernel import Kernel
+from robocompiler.symbolic.kernel import Kernel, Signature
 from robocompiler.symbolic.program import ChartProgram, ClosureBlock, ModuleProgram, Pattern, RobotProgram
 from robocompiler.version import ABI, VERSION
 
@@ -24,11 +25,12 @@ TOLERANCE = {"double": "1e-13", "float": "2e-6f"}
 
 @dataclass(frozen=True)
 class BlockView:
-    """The closures of one port module as C text and tables."""
+    """The closures of one port module as C text and tables; loops: rho and C, None without rows."""
 
     name: str
     prototypes: list[str]
     definitions: list[str]
+    loops: LoopsView | None
     recover: str
     recover_name: str
     recovered_q: tuple[int, ...]
@@ -132,6 +134,7 @@ class RobotView:
     motion_velocity: list[int]
     has_balls: bool
     has_free: bool
+    has_chords: bool
     words: dict[str, str] = field(default_factory=dict)
     digest: str = ""
     version: str = VERSION
@@ -186,18 +189,17 @@ class _Views:
         text = print_kernel(kernel, function_name=name, real=self.real, static=static, sizes=sizes)
         return f"/* {kernel.summary} */\n{text}"
 
-    def _prototype(self, kernel: Kernel) -> str:
+    def _prototype(self, kernel: Kernel | Signature) -> str:
         sizes = {argument.name: self.sizes[argument.name] for argument in kernel.inputs if argument.name in self.sizes}
         return print_prototype(kernel, function_name=f"{self.prefix}_{kernel.name}", real=self.real, sizes=sizes)
 
     def block(self, block: ClosureBlock, c_place: list[int], j_place: list[int]) -> BlockView:
-        public = [
-            kernel for kernel in (block.closure, block.residual, block.jacobian, block.speeds) if _has_output(kernel)
-        ]
+        public = (block.closure, block.residual, block.jacobian, block.speeds)
         return BlockView(
             name=block.name,
-            prototypes=[f"/* {kernel.summary} */\n{self._prototype(kernel)}" for kernel in public],
-            definitions=[self._text(kernel) for kernel in public],
+            prototypes=[f"/* {one.summary} */\n{self._prototype(one)}" for one in public if _has_output(one)],
+            definitions=[self._text(kernel) for kernel in (block.closure, block.speeds) if _has_output(kernel)],
+            loops=self._loops(block) if block.augmented else None,
             recover=self._text(block.recover, static=True) if block.recovered_q else "",
             recover_name=block.recover.name,
             recovered_q=block.recovered_q,
@@ -208,6 +210,12 @@ class _Views:
             g_rows=[block.recovered_v[row] for row in block.speeds_pattern.rows],
             g_columns=block.speeds_pattern.columns,
         )
+
+    def _loops(self, block: ClosureBlock) -> LoopsView:
+        """rho, and rho and C: the kernel and the heads of both functions."""
+        heads = [self._prototype(one).removesuffix(";\n") for one in (block.residual, block.jacobian)]
+        paths = self._text(block.paths, static=True)
+        return loops_view(block, paths, (heads[0], heads[1]))
 
     def module(
         self, entry: ModuleProgram, chart: str, independent: Sequence[int], block: BlockView | None
@@ -343,6 +351,7 @@ class _Views:
             motion_velocity=motion_velocity,
             has_balls=bool(kinds & {JointType.SPHERICAL, JointType.FREE}),
             has_free=JointType.FREE in kinds,
+            has_chords=program.chords,
             words=real_words(real),
         )
 
@@ -362,7 +371,7 @@ class _Views:
         ]
 
 
-def _has_output(kernel: Kernel) -> bool:
+def _has_output(kernel: Kernel | Signature) -> bool:
     return any(argument.size for argument in kernel.outputs)
 
 

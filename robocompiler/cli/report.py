@@ -27,7 +27,7 @@ def gather(model: ModelFile, front: FrontEnd, build: BuildFacts | None, seconds:
     """The facts of a compile (or, without `build`, of an inspection); `seconds` are those after the front end."""
     mechanism, topology = front.mechanism, front.topology
     kinds = {joint.name: joint.type.value for joint in mechanism.joints}
-    kernels = {kernel.name: kernel.operations for kernel in front.program.kernels}
+    kernels = front.program.operations
     return Facts(
         robot=mechanism.name,
         model=model,

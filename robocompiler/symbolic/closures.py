@@ -22,13 +22,14 @@ from robocompiler.graph.topology import Chord, Topology
 from robocompiler.records.expressions import Scalar, fold
 from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import Coupling
+from robocompiler.symbolic.augmented import ChordPath, augmented, path_jacobian
 from robocompiler.symbolic.branches import Limb, Symbols, first_frame, make_symbols, walk
 from robocompiler.symbolic.curvature import drift, row_curvature
 from robocompiler.symbolic.frames import AlignedJoint
 from robocompiler.symbolic.joints import Motion, traverse
 from robocompiler.symbolic.relations import Row, condensed_rows, recovered_coordinates, recovered_velocities
 from robocompiler.symbolic.scalars import sx_algebra
-from robocompiler.symbolic.spatial import Pose, adjoint, inverse_left_jacobian, log_pose
+from robocompiler.symbolic.spatial import Pose
 
 SX = Any
 _NONE: tuple[int, ...] = ()
@@ -39,8 +40,9 @@ class Closure:
     """One comparison: a chord or a coupling.
 
     rows (m,) condensed residual and jacobian (m, nv) sparse; row_units 'm', 'rad' or '1'; full (6,) or (1,) the
-    augmented residual and full_jacobian (.., nv); recovered (k,) the coordinates of an eliminated joint, written to q
-    at recovered_q, and recovered_jacobian (kv, nv) its speeds, which are v at recovered_v.
+    augmented residual and path what its Jacobian is made of (None for a coupling, whose `jacobian` it is); recovered
+    (k,) the coordinates of an eliminated joint, written to q at recovered_q, and recovered_jacobian (kv, nv) its
+    speeds, which are v at recovered_v.
     """
 
     name: str
@@ -50,11 +52,18 @@ class Closure:
     jacobian: SX
     curvature: SX
     full: SX
-    full_jacobian: SX
+    path: ChordPath | None
     recovered_q: tuple[int, ...]
     recovered: SX
     recovered_v: tuple[int, ...]
     recovered_jacobian: SX
+
+    @property
+    def full_jacobian(self) -> SX:
+        """The Jacobian (.., nv) of the augmented residual, written out at every call."""
+        if self.path is None:
+            return self.jacobian
+        return path_jacobian(self.full, self.path, int(self.jacobian.size2()))
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:
     limb_a = walk(symbols, base, chord.branch_a, joint.A)
     limb_b = walk(symbols, base, chord.branch_b, joint.B)
     own = symbols.coordinates(chord.joint)
-    full, full_jacobian = _augmented(symbols, joint, limb_a, limb_b, own, slot.v0)
+    full, path = augmented(joint, limb_a, limb_b, own, slot.v0)
     if chord.kept:
         far, motions = traverse(limb_a.pose, joint, own, slot.v0, True)
         limb_a = Limb(far, (*limb_a.motions, *motions))
@@ -137,7 +146,7 @@ def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:
         jacobian=_row_matrix(rows, limb_a.motions, limb_b.motions, topology.nv),
         curvature=_curvature(rows, limb_a, limb_b, symbols.v),
         full=full,
-        full_jacobian=full_jacobian,
+        path=path,
         recovered_q=recovered_q,
         recovered=recovered,
         recovered_v=recovered_v,
@@ -178,26 +187,6 @@ def _first_moving(symbols: Symbols, branch: Sequence[str]) -> tuple[str, ...]:
     return tuple(branch)
 
 
-def _augmented(symbols: Symbols, joint: AlignedJoint, limb_a: Limb, limb_b: Limb, own: SX, index: int) -> tuple[SX, SX]:
-    """rho_e and C_e.  Twists are gathered in the base frame and moved to body b by one adjoint."""
-    body_a = limb_a.pose @ joint.A.inverse()
-    body_b = limb_b.pose @ joint.B.inverse()
-    to_a = body_a.inverse()
-    far, motions = traverse(joint.A, joint, own, index, True)
-    X = far @ joint.B.inverse()
-    delta = to_a @ body_b @ X.inverse()
-    rho = log_pose(delta)
-    inverse = inverse_left_jacobian(rho)
-    path = cs.mtimes(inverse, adjoint(to_a))
-    chord = cs.mtimes(inverse, adjoint(delta))
-    entries: list[tuple[int, int, SX]] = []
-    for factor, group in ((-path, limb_a.motions), (path, limb_b.motions), (-chord, motions)):
-        for motion in group:
-            column = cs.mtimes(factor, motion.twist())
-            entries += [(i, motion.index, column[i]) for i in range(6)]
-    return rho, _matrix(entries, 6, symbols.topology.nv)
-
-
 def _coupling_closure(symbols: Symbols, coupling: Coupling) -> Closure:
     topology = symbols.topology
     place = {name: i for i, name in enumerate(topology.q_names)}
@@ -212,6 +201,4 @@ def _coupling_closure(symbols: Symbols, coupling: Coupling) -> Closure:
     own_v = cs.vertcat(*[symbols.v[speed[name]] for name in coupling.coordinates])
     curvature = cs.jtimes(cs.jtimes(gamma, own_q, own_v), own_q, own_v)
     nothing, empty = cs.SX(0, 1), cs.SX(0, topology.nv)
-    return Closure(
-        coupling.name, "coupling", gamma, ("1",), jacobian, curvature, gamma, jacobian, (), nothing, (), empty
-    )
+    return Closure(coupling.name, "coupling", gamma, ("1",), jacobian, curvature, gamma, None, (), nothing, (), empty)

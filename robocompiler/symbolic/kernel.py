@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -29,7 +30,7 @@ class Kernel:
     outputs: tuple[Argument, ...]
     function: Any
 
-    @property
+    @cached_property
     def operations(self) -> int:
         """Number of arithmetic instructions (loads, stores and constants not counted)."""
         return int(self.function.n_instructions()) - self._moves()
@@ -39,3 +40,13 @@ class Kernel:
 
         quiet = (casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST)
         return sum(self.function.instruction_id(k) in quiet for k in range(self.function.n_instructions()))
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Name, summary and arguments of a function that is not one kernel but is declared like one."""
+
+    name: str
+    summary: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]

@@ -3,7 +3,7 @@
 Per module of a chart:      system    q -> selected rows r (k) and d(r)/dv over its dependents, then its independents
 Per module of the port chart, for its closures:
                             closure   q -> all condensed rows and their Jacobian
-                            residual  q -> rho          jacobian  q -> rho and C (augmented)
+                            paths     q -> what rho and C are made of (symbolic/augmented.py)
                             recover   q -> eliminated coordinates          speeds  q -> G, their speeds = G v
 Whole robot:                integrate q, v -> q (+) v   rates  q, v -> N(q) v
                             poses     q -> (R row by row, p) of every frame   motions  q -> world twists of tree
@@ -13,14 +13,16 @@ Whole robot:                integrate q, v -> q (+) v   rates  q, v -> N(q) v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import casadi as cs
 
+from robocompiler.symbolic.augmented import ChordKernels, ChordLoop, chord_kernels, path_outputs
 from robocompiler.symbolic.closures import Closure, ClosureProgram
 from robocompiler.symbolic.drives import DrivesProgram, build_drives
-from robocompiler.symbolic.kernel import Kernel
+from robocompiler.symbolic.kernel import Argument, Kernel, Signature
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.kinematics import TreeKinematics, tree_kinematics
 from robocompiler.symbolic.manifold import coordinate_rates, integrate
@@ -77,8 +79,8 @@ class ClosureBlock:
     closure: Kernel
     closure_pattern: Pattern
     condensed: tuple[int, ...]
-    residual: Kernel
-    jacobian: Kernel
+    paths: Kernel
+    loop: ChordLoop
     jacobian_pattern: Pattern
     augmented: tuple[int, ...]
     recover: Kernel
@@ -86,6 +88,26 @@ class ClosureBlock:
     speeds: Kernel
     speeds_pattern: Pattern
     recovered_v: tuple[int, ...]
+
+    @property
+    def residual(self) -> Signature:
+        """The function q -> rho: `paths`, then the logarithm of every chord."""
+        rho = Argument("rho", len(self.augmented), "augmented residual: rad, m; couplings in their own unit")
+        summary = f"Augmented residual rho = log(T_e X_e^-1) of the closures of {self.name}."
+        return Signature(f"{self.name}_rho", summary, self.paths.inputs, (rho,))
+
+    @property
+    def jacobian(self) -> Signature:
+        """The function q -> rho and C: the same, then the factors of every chord times the twists of its columns."""
+        C = Argument("C", len(self.jacobian_pattern.rows), "Jacobian nonzeros")
+        summary = f"Augmented residual of {self.name} and its Jacobian C."
+        return Signature(f"{self.name}_rho_jacobian", summary, self.paths.inputs, (*self.residual.outputs, C))
+
+    def operations(self, chord: ChordKernels) -> dict[str, int]:
+        """Arithmetic operations of these two functions."""
+        residual = self.paths.operations + len(self.loop.chords) * chord.logarithm.operations
+        jacobian = residual + len(self.loop.chords) * chord.factors.operations + self.loop.operations
+        return {self.residual.name: residual, self.jacobian.name: jacobian}
 
 
 @dataclass(frozen=True)
@@ -108,6 +130,7 @@ class RobotProgram:
     reduction: Reduction
     charts: tuple[ChartProgram, ...]
     blocks: tuple[ClosureBlock, ...]
+    chord: ChordKernels
     kinematics: TreeKinematics
     integrate: Kernel
     rates: Kernel
@@ -119,34 +142,66 @@ class RobotProgram:
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """All kernels."""
-        blocks = [(b.closure, b.residual, b.jacobian, b.recover, b.speeds) for b in self.blocks]
+        blocks = [(b.closure, b.paths, b.recover, b.speeds) for b in self.blocks]
         systems = [kernel for chart in self.charts for m in chart.modules for kernel in m.kernels]
         whole = (self.integrate, self.rates, self.poses, self.motions)
         mechanics = self.mechanics.kernels if self.mechanics else ()
         drives = self.drives.kernels if self.drives else ()
-        return (*systems, *(k for block in blocks for k in block), *whole, *mechanics, *drives)
+        chord = self.chord.kernels if self.chords else ()
+        return (*systems, *(k for block in blocks for k in block), *chord, *whole, *mechanics, *drives)
+
+    @property
+    def moves(self) -> bool:
+        """Whether anything can move, so that there are mechanics."""
+        return bool(self.reduction.chart("port").independent)
+
+    @property
+    def chords(self) -> bool:
+        """Whether any closure is a chord, so that the programs of one chord are printed."""
+        return any(block.loop.chords for block in self.blocks)
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """Arithmetic operations of every function; those of `paths` and of one chord are in rho, and in rho and C."""
+        parts = {kernel.name for kernel in (*self.chord.kernels, *(block.paths for block in self.blocks))}
+        found = {kernel.name: kernel.operations for kernel in self.kernels if kernel.name not in parts}
+        for block in self.blocks:
+            found |= block.operations(self.chord)
+        return found
 
 
 def build_program(closures: ClosureProgram, reduction: Reduction) -> RobotProgram:
     """All kernels of a robot."""
+    return with_mechanics(build_kinematics(closures, reduction))
+
+
+def build_kinematics(closures: ClosureProgram, reduction: Reduction) -> RobotProgram:
+    """The kernels of a robot but those of its mechanics and drives, which are None."""
     kinematics = tree_kinematics(closures.symbols)
     charts = tuple(
         ChartProgram(chart, tuple(_module_program(closures, reduction, module) for module in chart.modules))
         for chart in reduction.charts
     )
-    blocks = tuple(_closure_block(closures, module) for module in reduction.chart("port").modules)
-    moves = bool(reduction.chart("port").independent)
     return RobotProgram(
         name=closures.topology.mechanism.name,
         closures=closures,
         reduction=reduction,
         charts=charts,
-        blocks=blocks,
+        blocks=tuple(_closure_block(closures, module) for module in reduction.chart("port").modules),
+        chord=chord_kernels(),
         kinematics=kinematics,
-        mechanics=build_mechanics(closures, reduction, kinematics) if moves else None,
-        drives=build_drives(closures.symbols) if moves else None,
+        mechanics=None,
+        drives=None,
         **_robot_kernels(closures, kinematics),
     )
+
+
+def with_mechanics(program: RobotProgram) -> RobotProgram:
+    """`program` with the kernels of its mechanics and drives, if anything can move."""
+    if not program.moves:
+        return program
+    mechanics = build_mechanics(program.closures, program.reduction, program.kinematics)
+    return replace(program, mechanics=mechanics, drives=build_drives(program.closures.symbols))
 
 
 def _module_program(closures: ClosureProgram, reduction: Reduction, module: Module) -> ModuleProgram:
@@ -191,12 +246,14 @@ def _closure_block(closures: ClosureProgram, module: Module) -> ClosureBlock:
 
     condensed, augmented = _offsets(closures.closures, False), _offsets(closures.closures, True)
     J = stack([closure.jacobian for closure in members], nv)
-    C = stack([closure.full_jacobian for closure in members], nv)
     G = stack([closure.recovered_jacobian for closure in members], nv)
-    rows, rho = stack([closure.rows for closure in members]), stack([closure.full for closure in members])
+    loop, C = _chord_loop(members, nv)
+    T, V = path_outputs([closure.path for closure in members if closure.path is not None])
+    couplings = [closure for closure in members if closure.path is None]
+    rows, gamma = stack([closure.rows for closure in members]), stack([closure.full for closure in couplings])
+    slopes = cs.vertcat(cs.SX(0, 1), *[nonzeros(closure.jacobian) for closure in couplings])
     recovered = stack([closure.recovered for closure in members])
     name = module.name
-    rho_output = ("rho", "augmented residual: rad, m; couplings in their own unit", rho)
 
     def kernel(suffix: str, summary: str, *outputs: Output) -> Kernel:
         return make_kernel(closures.symbols, f"{name}_{suffix}", summary, outputs)
@@ -209,12 +266,13 @@ def _closure_block(closures: ClosureProgram, module: Module) -> ClosureBlock:
         ),
         closure_pattern=Pattern.of(J),
         condensed=tuple(row for index in module.closures for row in condensed[index]),
-        residual=kernel("rho", f"Augmented residual rho = log(T_e X_e^-1) of the closures of {name}.", rho_output),
-        jacobian=kernel(
-            "rho_jacobian", f"Augmented residual of {name} and its Jacobian C.",
-            rho_output, ("C", "Jacobian nonzeros", nonzeros(C)),
+        paths=kernel(
+            "paths", f"What rho and C of {name} are made of: poses W and Delta and twists of its chords; couplings.",
+            ("T", "24 per chord", T), ("V", "6 or 3 per column", V),
+            ("gamma", "couplings", gamma), ("g", "their nonzeros", slopes),
         ),
-        jacobian_pattern=Pattern.of(C),
+        loop=loop,
+        jacobian_pattern=C,
         augmented=tuple(row for index in module.closures for row in augmented[index]),
         recover=kernel(
             "recovered", f"Coordinates of the cut joints of {name}, next to their previous values.",
@@ -228,6 +286,29 @@ def _closure_block(closures: ClosureProgram, module: Module) -> ClosureBlock:
         speeds_pattern=Pattern.of(G),
         recovered_v=tuple(i for closure in members for i in closure.recovered_v),
     )  # fmt: skip
+
+
+def _chord_loop(members: Sequence[Closure], nv: int) -> tuple[ChordLoop, Pattern]:
+    """The loop over the chords of a module, and the pattern of C, whose rows are those of the members in order."""
+    places = list(zip([rows[0] for rows in _offsets(members, True)], members, strict=True))
+    chords = [(row, closure.path) for row, closure in places if closure.path is not None]
+    columns = [(row + 6 - column.size, column) for row, path in chords for column in path.columns]
+    couplings = [(row, closure.jacobian) for row, closure in places if closure.path is None]
+    others = [(int(column), row) for row, slopes in couplings for column in slopes.sparsity().get_triplet()[1]]
+    filled = [(column.index, row + k) for row, column in columns for k in range(column.size)]
+    entries = sorted([*filled, *others])
+    place = {entry: k for k, entry in enumerate(entries)}
+    loop = ChordLoop(
+        chords=tuple(row for row, _ in chords),
+        first=(0, *accumulate(len(path.columns) for _, path in chords)),
+        side=tuple(column.side for _, column in columns),
+        size=tuple(column.size for _, column in columns),
+        place=tuple(place[column.index, row] for row, column in columns),
+        couplings=tuple(row for row, _ in couplings),
+        others=tuple(place[entry] for entry in others),
+    )
+    rows = sum(int(closure.full.numel()) for closure in members)
+    return loop, Pattern((rows, nv), tuple(row for _, row in entries), tuple(column for column, _ in entries))
 
 
 def _robot_kernels(closures: ClosureProgram, kinematics: TreeKinematics) -> dict[str, Kernel]:

@@ -1,0 +1,35 @@
+"""The templates of all emitted files."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+
+import jinja2
+
+from robocompiler.resources import templates_folder
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """One for the process: parsing the templates takes longer than printing a small robot."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates_folder()),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # the output is C, not HTML; names hold only letters, digits and _ - . / space
+    )
+
+
+def render(template: str, **values: object) -> str:
+    """The text of one template."""
+    return environment().get_template(template).render(**values)
+
+
+def text_digest(files: Mapping[str, str]) -> str:
+    """Digest of {path: text}."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path}\0{files[path]}\0".encode())
+    return digest.hexdigest()
