@@ -80,13 +80,11 @@ class _Stages:
         self.ports = build_ports(closures.symbols)
         self.independent = list(reduction.chart("port").independent)
         nv, nf, d = self.topology.nv, len(self.topology.mechanism.ports), len(self.independent)
-        pattern = self.mechanics.lift.E.sparsity()
-        e = cs.SX.sym("e", pattern.nnz())
-        self.E = cs.SX(pattern, e)
-        mass = self.mechanics.inner_mass_structure
+        e, self.E = self.mechanics.travelling.symbols, self.mechanics.travelling.E
+        mass = self.mechanics.inner_mass.sparsity()
         m = cs.SX.sym("m", mass.nnz())
         self.M = cs.triu2symm(cs.SX(mass, m))
-        self.e = ("e", "nonzeros of the inner lift", e)
+        self.e = ("e", "varying nonzeros of the inner lift", e)
         self.m = ("m", "upper half of the inner mass matrix", m)
         self.v = ("v", "velocities", self.symbols.v)
         self.a = ("a", "accelerations", cs.SX.sym("a", nv))

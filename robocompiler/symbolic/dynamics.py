@@ -40,6 +40,19 @@ class ChartLift:
     pivots: tuple[SX, ...]
 
 
+@dataclass(frozen=True)
+class TravellingLift:
+    """The inner lift as later kernels take it.
+
+    E (nv, d): its varying entries are `symbols` (ne,), its constants (the 1 of every independent) stay; values (ne,):
+    what the kernel that makes them puts out.
+    """
+
+    E: SX
+    symbols: SX
+    values: SX
+
+
 class Mechanics:
     """Symbolic mechanics of a robot: every quantity is built once, on demand, from the closure program."""
 
@@ -74,6 +87,20 @@ class Mechanics:
             for i, j in zip(*X.sparsity().get_triplet(), strict=True):
                 E[module.dependents[i], column[module.independents[j]]] = X[i, j]
         return ChartLift(E, tuple(pivots))
+
+    @cached_property
+    def travelling(self) -> TravellingLift:
+        """E~ as it goes from kernel to kernel."""
+        values = self.lift.E.nonzeros()
+        # C has no empty arrays: where nothing varies, the first entry travels all the same
+        varying = tuple(k for k, value in enumerate(values) if not value.is_constant()) or tuple(range(len(values)))[:1]
+        symbols = cs.SX.sym("e", len(varying))
+        entries = [*values]
+        for place, k in enumerate(varying):
+            entries[k] = symbols[place]
+        column = cs.vertcat(cs.SX(0, 1), *entries)
+        own = cs.vertcat(cs.SX(0, 1), *[values[k] for k in varying])
+        return TravellingLift(cs.SX(self.lift.E.sparsity(), column), symbols, own)
 
     def bias(self, v: SX) -> SX:
         """c (nv,): accelerations of the active velocities at u~dot = 0, for velocities v."""
@@ -135,13 +162,8 @@ class Mechanics:
 
     @cached_property
     def inner_mass(self) -> SX:
-        """M~ at q (d, d)."""
-        return self.mass_of(self.lift.E)
-
-    @cached_property
-    def inner_mass_structure(self) -> SX:
-        """Sparsity of the upper half of M~."""
-        return cs.triu(self.inner_mass).sparsity()
+        """Upper half of M~ (d, d) for the travelling lift."""
+        return cs.triu(self.mass_of(self.travelling.E))
 
     # --- to and from the port chart ---
 

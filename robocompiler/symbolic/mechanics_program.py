@@ -1,6 +1,6 @@
 """The mechanical interface as a chain of kernels, each one equation of docs/mathematics.md and printed once.
 
-E~ travels between kernels by its nonzeros e; u, udot and tau_u are those of the port chart, M~ that of the inner chart.
+E~ travels between kernels by its varying nonzeros e; u, udot and tau_u are those of the port chart, M~ that of the inner chart.
 
     lift        q            -> e                      motion   q, u         -> e, v = E u, c = E~dot u~
     tree        q, v, a      -> tau_T                  raise    e, c, udot   -> a = E udot + Edot u (tree)
@@ -41,8 +41,8 @@ Input = tuple[str, str, SX]
 class MechanicsProgram:
     """All mechanical kernels, and the sizes of what travels between them.
 
-    ne: nonzeros of E~; nm: nonzeros of the upper half of M~, at the places mass_pattern; cut: velocity indices of the
-    rows of cut_drift.
+    ne: varying nonzeros of E~; nm: nonzeros of the upper half of M~, at the places mass_pattern; cut: velocity indices of
+    the rows of cut_drift.
     """
 
     lift: Kernel
@@ -90,10 +90,8 @@ class _Stages:
         self.port_program = build_ports(closures.symbols)
         self.independent = list(reduction.chart("port").independent)
         d, nv, nf = len(self.independent), self.topology.nv, len(self.topology.mechanism.ports)
-        pattern = self.mechanics.lift.E.sparsity()
-        e = cs.SX.sym("e", pattern.nnz())
-        self.E = cs.SX(pattern, e)  # E~ as it comes from an earlier kernel
-        mass = self.mechanics.inner_mass_structure
+        e, self.E = self.mechanics.travelling.symbols, self.mechanics.travelling.E
+        mass = self.mechanics.inner_mass.sparsity()
         m = cs.SX.sym("m", mass.nnz())
         self.M = cs.triu2symm(cs.SX(mass, m))
         self.u = ("u", "independent speeds", cs.SX.sym("u", d))
@@ -104,7 +102,7 @@ class _Stages:
         self.a = ("a", "accelerations of the velocities", cs.SX.sym("a", nv))
         self.forces = ("forces", "forces on the velocities", cs.SX.sym("forces", nv))
         self.c = ("c", "accelerations at u~dot = 0", cs.SX.sym("c", nv))
-        self.e = ("e", "nonzeros of the inner lift", e)
+        self.e = ("e", "varying nonzeros of the inner lift", e)
         self.m = ("m", "upper half of the inner mass matrix", m)
 
     def _kernel(self, name: str, summary: str, outputs: list[Output], *inputs: Input) -> Kernel:
@@ -131,7 +129,7 @@ class _Stages:
             frames=self._frames(),
             ne=int(self.e[2].numel()),
             nm=int(self.m[2].numel()),
-            mass_pattern=tuple(zip(*self.mechanics.inner_mass_structure.get_triplet(), strict=True)),
+            mass_pattern=tuple(zip(*self.mechanics.inner_mass.sparsity().get_triplet(), strict=True)),
             cut=tuple(index for closure in self.closures.closures for index in closure.recovered_v),
         )
 
@@ -140,14 +138,14 @@ class _Stages:
         return ("pivot", "pivots of R_p and G", pivots)
 
     def _lift(self) -> Kernel:
-        outputs = [("e", "nonzeros of E~", nonzeros(self.mechanics.lift.E)), self._pivots()]
-        return self._kernel("lift_kernel", "Inner lift E~ by its nonzeros.", outputs)
+        outputs = [("e", "varying nonzeros of E~", self.mechanics.travelling.values), self._pivots()]
+        return self._kernel("lift_kernel", "Inner lift E~ by its varying nonzeros.", outputs)
 
     def _motion(self) -> Kernel:
         mechanics = self.mechanics
         v = cs.mtimes(mechanics.lift.E, mechanics.to_inner(self.u[2]))
         outputs: list[Output] = [
-            ("e", "nonzeros of E~", nonzeros(mechanics.lift.E)),
+            ("e", "varying nonzeros of E~", mechanics.travelling.values),
             ("v", "tree velocities", cs.densify(v)),
             ("c", "tree accelerations at u~dot = 0", cs.densify(mechanics.bias(v))),
             self._pivots(),
@@ -177,8 +175,8 @@ class _Stages:
         )
 
     def _inner_mass(self) -> Kernel:
-        upper = cs.triu(self.mechanics.mass_of(self.E))
-        return self._kernel("inner_mass_kernel", "M~ = E~^T M_T E~.", [("m", "upper half", nonzeros(upper))], self.e)
+        outputs = [("m", "upper half", nonzeros(self.mechanics.inner_mass))]
+        return self._kernel("inner_mass_kernel", "M~ = E~^T M_T E~.", outputs, self.e)
 
     def _project(self) -> Kernel:
         tau = self.mechanics.force_to_port(cs.mtimes(self.E.T, self.forces[2]), self.E)
@@ -210,10 +208,10 @@ class _Stages:
     def _cut_drift(self) -> Kernel:
         # the speeds of a cut joint are G v with v those of the tree: their rate is G a + (d(G v)/dq) N v
         symbols, parts = self.symbols, []
+        rates = coordinate_rates(self.topology, symbols.q, symbols.v)
         for closure in self.closures.closures:
             if closure.recovered_v:
                 speeds = cs.mtimes(closure.recovered_jacobian, symbols.v)
-                rates = coordinate_rates(self.topology, symbols.q, symbols.v)
                 drift = cs.jtimes(speeds, symbols.q, rates)
                 parts.append(cs.densify(cs.mtimes(closure.recovered_jacobian, self.a[2]) + drift))
         outputs = [("a_cut", "accelerations", cs.vertcat(cs.SX(0, 1), *parts))]
