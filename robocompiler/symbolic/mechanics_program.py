@@ -1,6 +1,7 @@
 """The mechanical interface as a chain of kernels, each one equation of docs/mathematics.md and printed once.
 
-E~ travels between kernels by its varying nonzeros e; u, udot and tau_u are those of the port chart, M~ that of the inner chart.
+E~ travels between kernels by its varying nonzeros e; u, udot and tau_u are those of the port chart, M~ that of the
+inner chart.
 
     lift        q            -> e                      motion   q, u         -> e, v = E u, c = E~dot u~
     tree        q, v, a      -> tau_T                  raise    e, c, udot   -> a = E udot + Edot u (tree)
@@ -41,8 +42,8 @@ Input = tuple[str, str, SX]
 class MechanicsProgram:
     """All mechanical kernels, and the sizes of what travels between them.
 
-    ne: varying nonzeros of E~; nm: nonzeros of the upper half of M~, at the places mass_pattern; cut: velocity indices of
-    the rows of cut_drift.
+    ne: varying nonzeros of E~; nm: nonzeros of the upper half of M~, at the places mass_pattern; cut: velocity indices
+    of the rows of cut_drift.
     """
 
     lift: Kernel
