@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { NE = 3, NM = 1, NPIVOT = 3, NMASSPIVOT = 1 };
+enum { NE = 2, NM = 1, NPIVOT = 3, NMASSPIVOT = 1 };
 
 static const double least_pivot[3] = {
     1.1484822271334914e-09, 4.0296274351767983e-10, 8.16410311849889e-10,

@@ -5,24 +5,23 @@
 
 #include <math.h>
 
-void fourbar_finish_kernel(const double q[FOURBAR_NQ], const double e[3],
+void fourbar_finish_kernel(const double q[FOURBAR_NQ], const double e[2],
                            const double c[FOURBAR_NV], const double m[1], const double forces[4],
                            const double f[FOURBAR_NF], const double tau[1], double udot[1],
                            double mass_pivot[1])
 {
     const double a0 = e[0];
     const double a1 = e[1];
-    const double a2 = e[2];
-    const double a3 = c[0];
-    const double a4 = m[0];
-    const double a5 = forces[0];
-    const double a6 = forces[1];
-    const double a7 = forces[2];
-    const double a8 = f[0];
-    const double a9 = tau[0];
+    const double a2 = c[0];
+    const double a3 = m[0];
+    const double a4 = forces[0];
+    const double a5 = forces[1];
+    const double a6 = forces[2];
+    const double a7 = f[0];
+    const double a8 = tau[0];
     (void)q;
-    mass_pivot[0] = a4;
-    const double a10 = ((((a0 * (a8 - a5)) - (a1 * a6)) - (a2 * a7)) + (a0 * a9)) / a4;
-    udot[0] = (a0 * a10) + a3;
+    mass_pivot[0] = a3;
+    const double a9 = a0 * (((((a0 * (a7 - a4)) - a5) - (a1 * a6)) + (a0 * a8)) / a3);
+    udot[0] = a9 + a2;
 }
 

@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "61a5ec7a718606e2a825ed80a6c58e394f829700fb3d44383417b557ce9edaaf";
+    return "0fb019b067bc5798a6d625c3d14a8f33b8fa3f2e26ecbde8bfc6563dda49aed3";
 }

@@ -13,13 +13,13 @@ extern "C" {
 /* Sines of all joint angles, then their cosines. */
 void fourbar_trigonometry(const double q[FOURBAR_NQ], double t[2 * 3]);
 
-/* Inner lift E~ by its nonzeros. */
-void fourbar_lift_kernel(const double q[FOURBAR_NQ], const double t[6], double e[3],
+/* Inner lift E~ by its varying nonzeros. */
+void fourbar_lift_kernel(const double q[FOURBAR_NQ], const double t[6], double e[2],
                          double pivot[3]);
 
 /* Lift, velocities and their accelerations at u~dot = 0. */
 void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double t[6],
-                           const double u[FOURBAR_NU], double e[3], double v[4], double c[4],
+                           const double u[FOURBAR_NU], double e[2], double v[4], double c[4],
                            double pivot[3]);
 
 /* Forces that the tree's motion takes: inertia, gravity, armature, damping. */
@@ -27,23 +27,23 @@ void fourbar_tree_kernel(const double q[FOURBAR_NQ], const double t[6], const do
                          const double a[FOURBAR_NV], double forces[4]);
 
 /* Tree accelerations E udot + Edot u. */
-void fourbar_raise_kernel(const double q[FOURBAR_NQ], const double e[3], const double c[FOURBAR_NV],
+void fourbar_raise_kernel(const double q[FOURBAR_NQ], const double e[2], const double c[FOURBAR_NV],
                           const double udot[FOURBAR_NU], double a[4]);
 
 /* M~ = E~^T M_T E~. */
-void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double t[6], const double e[3],
+void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double t[6], const double e[2],
                                double m[1]);
 
 /* tau_u = E^T tau_T. */
-void fourbar_project_kernel(const double q[FOURBAR_NQ], const double e[3], const double forces[4],
+void fourbar_project_kernel(const double q[FOURBAR_NQ], const double e[2], const double forces[4],
                             double tau[1]);
 
 /* M_r = G^-T M~ G^-1, row by row. */
-void fourbar_port_mass_kernel(const double q[FOURBAR_NQ], const double e[3], const double m[1],
+void fourbar_port_mass_kernel(const double q[FOURBAR_NQ], const double e[2], const double m[1],
                               double M[1]);
 
 /* M~ u~dot = E~^T (L_T^T f - tau_T) + G^T tau, then udot. */
-void fourbar_finish_kernel(const double q[FOURBAR_NQ], const double e[3],
+void fourbar_finish_kernel(const double q[FOURBAR_NQ], const double e[2],
                            const double c[FOURBAR_NV], const double m[1], const double forces[4],
                            const double f[FOURBAR_NF], const double tau[1], double udot[1],
                            double mass_pivot[1]);
@@ -56,7 +56,7 @@ void fourbar_cut_drift_kernel(const double q[FOURBAR_NQ], const double v[FOURBAR
 void fourbar_ports_kernel(const double q[FOURBAR_NQ], double l[1]);
 
 /* L with ldot = L u. */
-void fourbar_port_map_kernel(const double q[FOURBAR_NQ], const double e[3], double L[1]);
+void fourbar_port_map_kernel(const double q[FOURBAR_NQ], const double e[2], double L[1]);
 
 /* Forces L_T^T f of port efforts on the tree's velocities. */
 void fourbar_port_forces_kernel(const double q[FOURBAR_NQ], const double f[FOURBAR_NF],

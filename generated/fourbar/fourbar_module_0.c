@@ -397,9 +397,6 @@ static const unsigned char module_0_turns[4] = {
 static const int module_0_place[4] = {
     0, 6, 12, 18,
 };
-static const fourbar_chord_columns module_0_columns = {
-    1, module_0_chord, module_0_first, module_0_side, module_0_turns, module_0_place,
-};
 
 /* Augmented residual rho = log(T_e X_e^-1) of the closures of module_0. */
 void fourbar_module_0_rho(const double q[FOURBAR_NQ], double rho[6])
@@ -418,7 +415,10 @@ void fourbar_module_0_rho_jacobian(const double q[FOURBAR_NQ], double rho[6], do
     double V[24];
     module_0_paths(q, T, V);
     fourbar_chord_residuals(1, module_0_chord, T, rho);
-    fourbar_chord_jacobians(&module_0_columns, rho, T, V, C);
+    const fourbar_chord_columns columns = {
+        1, module_0_chord, module_0_first, module_0_side, module_0_turns, module_0_place,
+    }; /* not static: addresses in tables would be data to relocate */
+    fourbar_chord_jacobians(&columns, rho, T, V, C);
 }
 
 /* Coordinates of the cut joints of module_0, next to their previous values. */

@@ -6,7 +6,7 @@
 #include <math.h>
 
 void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double t[6],
-                           const double u[FOURBAR_NU], double e[3], double v[4], double c[4],
+                           const double u[FOURBAR_NU], double e[2], double v[4], double c[4],
                            double pivot[3])
 {
     const double a0 = t[0];
@@ -32,12 +32,11 @@ void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double t[6],
     pivot[1] = a17;
     const double a18 = 1.0 / a17;
     const double a19 = ((a15 * a7) - a9) * a18;
-    e[2] = a19;
+    e[1] = a19;
     const double a20 = (a7 + (a8 * a19)) * a14;
     const double a21 = -a20;
     e[0] = a21;
     pivot[2] = a21;
-    e[1] = 1.0;
     const double a22 = a6 / a20;
     v[1] = -a22;
     const double a23 = a19 * a22;

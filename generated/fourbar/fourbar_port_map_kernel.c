@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-void fourbar_port_map_kernel(const double q[FOURBAR_NQ], const double e[3], double L[1])
+void fourbar_port_map_kernel(const double q[FOURBAR_NQ], const double e[2], double L[1])
 {
     (void)q;
     (void)e;

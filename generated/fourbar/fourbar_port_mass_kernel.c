@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-void fourbar_port_mass_kernel(const double q[FOURBAR_NQ], const double e[3], const double m[1],
+void fourbar_port_mass_kernel(const double q[FOURBAR_NQ], const double e[2], const double m[1],
                               double M[1])
 {
     const double a0 = e[0];

@@ -5,16 +5,15 @@
 
 #include <math.h>
 
-void fourbar_project_kernel(const double q[FOURBAR_NQ], const double e[3], const double forces[4],
+void fourbar_project_kernel(const double q[FOURBAR_NQ], const double e[2], const double forces[4],
                             double tau[1])
 {
     const double a0 = e[0];
     const double a1 = e[1];
-    const double a2 = e[2];
-    const double a3 = forces[0];
-    const double a4 = forces[1];
-    const double a5 = forces[2];
+    const double a2 = forces[0];
+    const double a3 = forces[1];
+    const double a4 = forces[2];
     (void)q;
-    tau[0] = (((a0 * a3) + (a1 * a4)) + (a2 * a5)) / a0;
+    tau[0] = (((a0 * a2) + a3) + (a1 * a4)) / a0;
 }
 

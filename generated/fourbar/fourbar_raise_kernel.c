@@ -5,22 +5,21 @@
 
 #include <math.h>
 
-void fourbar_raise_kernel(const double q[FOURBAR_NQ], const double e[3], const double c[FOURBAR_NV],
+void fourbar_raise_kernel(const double q[FOURBAR_NQ], const double e[2], const double c[FOURBAR_NV],
                           const double udot[FOURBAR_NU], double a[4])
 {
     const double a0 = e[0];
     const double a1 = e[1];
-    const double a2 = e[2];
-    const double a3 = c[0];
-    const double a4 = c[1];
-    const double a5 = c[2];
-    const double a6 = c[3];
-    const double a7 = udot[0];
+    const double a2 = c[0];
+    const double a3 = c[1];
+    const double a4 = c[2];
+    const double a5 = c[3];
+    const double a6 = udot[0];
     (void)q;
-    a[3] = a6;
-    a[0] = a7;
-    const double a8 = (a7 - a3) / a0;
-    a[1] = (a1 * a8) + a4;
-    a[2] = (a2 * a8) + a5;
+    a[3] = a5;
+    a[0] = a6;
+    const double a7 = (a6 - a2) / a0;
+    a[1] = a7 + a3;
+    a[2] = (a1 * a7) + a4;
 }
 

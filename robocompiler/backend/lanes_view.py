@@ -39,6 +39,8 @@ _FUNCTIONS = {
     "mass_matrix": ("Q",),
 }
 _X86_64 = ("x86_64", "amd64")  # how the target triples of such machines begin
+_GROUPS = 4  # more of them bring no more: a kernel's code comes from the second-level cache once in four passes
+_KEPT = 64 * 1024  # bytes between kernels, at most: data then stay as near as the code would be
 _COMMON = ("-Wno-psabi",)  # vectors are only ever passed by address
 
 
@@ -57,12 +59,14 @@ class LanesKernel:
 class LanesView:
     """What the batch templates print; `versions` in falling order of preference on x86.
 
-    arguments: argument list of every batch function; names: the same without types; size: bytes of a number.
+    arguments: argument list of every batch function; names: the same without types; size: bytes of a number; groups:
+    vectors of states that go through one kernel before the next kernel starts.
     """
 
     kernels: tuple[LanesKernel, ...]
     angles: LanesKernel | None
     size: int
+    groups: int
     arguments: Mapping[str, str]
     names: Mapping[str, str]
     versions: tuple[InstructionSet, ...] = (*reversed(X86), GENERIC)
@@ -88,7 +92,9 @@ def lanes_view(mechanics: MechanicsView, prefix: str, real: Real, parameters: bo
     kernels = tuple(text(name) for name in KERNELS if name in mechanics.routines)
     arguments = {name: _arguments(inputs, real, parameters) for name, inputs in _FUNCTIONS.items()}
     names = {name: ", ".join(re.findall(r"(\w+)(?:,|$)", text)) for name, text in arguments.items()}
-    return LanesView(kernels, angles, 8 if real == "double" else 4, arguments, names)
+    entries = sum(output.size for kernel in kernels for output in mechanics.routines[kernel.name].outputs)
+    groups = max(1, min(_GROUPS, _KEPT // (entries * GENERIC.width)))
+    return LanesView(kernels, angles, 8 if real == "double" else 4, groups, arguments, names)
 
 
 def _arguments(inputs: tuple[str, ...], real: Real, parameters: bool) -> str:
