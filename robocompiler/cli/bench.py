@@ -102,7 +102,7 @@ def bench_text(report: BenchReport) -> str:
 def _table(report: BenchReport, quantity: str, notes: list[str]) -> Table:
     title = f"{report.robot}, {quantity}: microseconds per state ({report.options.rounds} rounds)"
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title_justify="left", title=title)
-    table.add_column("", overflow="fold")
+    table.add_column("", overflow="fold", min_width=len("C, one call, portable"))
     for header in ("median", "quartiles", "minimum", "of C, one call", report.error_name(quantity), "note"):
         table.add_column(header, justify="right", no_wrap=True)
     for row in report.rows:
