@@ -4,6 +4,7 @@ import robocompiler as rc
 robot = rc.compile("models/stewart.yaml", output="build")   # compiles what changed
 robot = rc.load("build/stewart")                            # needs only numpy and cffi
 udot = rc.casadi.function("models/stewart.yaml", "forward_dynamics")     # the same dynamics inside CasADi
+rc.export.mjcf("models/stewart.yaml").text                  # the same mechanism for MuJoCo
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def compile(
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first asked for: `load` needs no CasADi, and a compile that stands no numpy."""
-    if name == "casadi":
-        return importlib.import_module("robocompiler.casadi")
+    if name in ("casadi", "export"):
+        return importlib.import_module(f"robocompiler.{name}")
     if name in ("Robot", "load"):
         found = getattr(importlib.import_module("robocompiler.runtime.robot"), name)
         globals()[name] = found

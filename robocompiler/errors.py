@@ -86,3 +86,7 @@ class AssemblyError(RoboCompilerError):
 
 class LoadError(RoboCompilerError):
     """A manifest or library is missing, damaged, stale, or made for another machine or version."""
+
+
+class MissingPackageError(RoboCompilerError):
+    """A package that only this task needs is not installed; the message says how to get it."""

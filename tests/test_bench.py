@@ -31,8 +31,7 @@ from robocompiler.check.states import draw
 from robocompiler.cli import robocompile
 from robocompiler.cli.bench import bench_data, bench_text
 from robocompiler.compiler import FrontEnd, run_front_end
-from robocompiler.errors import AssemblyError, CompileError, ModelError
-from robocompiler.oracle.arithmetic import MissingPackageError
+from robocompiler.errors import AssemblyError, CompileError, MissingPackageError, ModelError
 from robocompiler.records.reader import mechanism_from_dict, read_mechanism
 
 MODELS = Path(__file__).resolve().parent.parent / "models"

@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "importers": {"errors", "records"},
     "oracle": {"errors", "records"},
     "graph": {"errors", "records"},
+    "exporters": {"errors", "records", "graph", "importers"},  # what an importer reads back, in its geometry
     "symbolic": {"errors", "records", "graph", "numerics"},
     "analysis": {"errors", "records", "graph", "symbolic", "numerics"},
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
@@ -36,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The manifest is the contract between a compile and a load, so its format number and checksum are said once, there.
 CONTRACT = {"backend": {"robocompiler.runtime.manifest"}}
 # The rest joins the parts: the line of passes, the public names, the command line.
-JOINS = {"__init__", "compiler", "casadi", "cli", "report"}
+JOINS = {"__init__", "compiler", "casadi", "export", "cli", "report"}
 
 THIRD_PARTY_AT_LOAD = {"cffi", "pycparser", "numpy"}  # pycparser reads declarations for cffi
 REFUSED_AT_LOAD = ("casadi", "yaml", "ruamel", "scipy", "networkx", "jinja2", "click", "rich")

@@ -10,8 +10,8 @@ import pytest
 from case_models import case_mechanism, load_case
 from random_mechanisms import random_mechanism, tree_case
 
-from robocompiler.errors import ModelError
-from robocompiler.oracle.arithmetic import MissingPackageError, verification_package
+from robocompiler.errors import MissingPackageError, ModelError
+from robocompiler.oracle.arithmetic import verification_package
 from robocompiler.oracle.maximal import Efforts, MaximalModel, State
 from robocompiler.oracle.maximal_mp import PreciseModel
 from robocompiler.oracle.mujoco_adapter import MujocoModel

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from robocompiler.bench.states import References, worst
 from robocompiler.bench.timing import FORWARD, SAMPLE_SECONDS, Sample, Skipped, Timed
-from robocompiler.errors import ModelError
-from robocompiler.oracle.arithmetic import MissingPackageError
+from robocompiler.errors import MissingPackageError, ModelError
 from robocompiler.oracle.mujoco_adapter import MujocoModel
 from robocompiler.records.model import Mechanism
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from robocompiler.bench.states import Reference, References, worst
 from robocompiler.bench.timing import FORWARD, INVERSE, NetLoop, PythonLoop, Skipped, Timed
-from robocompiler.errors import ModelError
-from robocompiler.oracle.arithmetic import MissingPackageError
+from robocompiler.errors import MissingPackageError, ModelError
 from robocompiler.oracle.pinocchio_adapter import PinocchioModel
 from robocompiler.records.model import Mechanism
 from robocompiler.runtime.robot import Robot

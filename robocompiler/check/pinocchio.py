@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from robocompiler.check.ledger import Ledger
 from robocompiler.check.states import Sample
-from robocompiler.errors import ModelError
-from robocompiler.oracle.arithmetic import MissingPackageError
+from robocompiler.errors import MissingPackageError, ModelError
 from robocompiler.oracle.pinocchio_adapter import PinocchioModel
 from robocompiler.records.model import Mechanism
 from robocompiler.runtime.robot import Robot

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from robocompiler.cli.bench import bench_command  # joins the group
 from robocompiler.cli.commands import robocompile
+from robocompiler.cli.export_command import export_command  # joins the group
 from robocompiler.cli.import_command import import_command  # joins the group
 
-__all__ = ["bench_command", "import_command", "main", "robocompile"]
+__all__ = ["bench_command", "export_command", "import_command", "main", "robocompile"]
 
 
 def main() -> None:

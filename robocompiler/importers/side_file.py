@@ -18,6 +18,7 @@ from robocompiler.records.names import shown
 from robocompiler.records.nodes import BrokenNode, Entry, ListNode, MappingNode, Node, ScalarNode
 from robocompiler.records.yaml_source import parse_yaml, read_text
 
+_EXTRAS = ("limits", "armature", "damping", "friction")
 _REPLACED = ("name", "gravity", "scales", "robocompiler")
 
 
@@ -76,7 +77,8 @@ class Merge:
 
     def _tell(self, joints: MappingNode) -> None:
         for entry in joints.entries:
-            self.log.note(RECOGNISED, "a joint of the side file", f"joints.{entry.key}", entry.line)
+            what = "more about a joint of the model" if _only_extras(entry.value) else "a joint of the side file"
+            self.log.note(RECOGNISED, what, f"joints.{entry.key}", entry.line)
 
     def _joined(self, group: str, model: Node, side: Node) -> Node:
         """The records of both; a group that is left empty adds nothing."""
@@ -86,14 +88,29 @@ class Merge:
             return side if isinstance(model, MappingNode) else model
         known = {entry.key: entry for entry in model.entries}
         for entry in side.entries:
-            if entry.key in known:
+            if entry.key in known and group == "joints" and _only_extras(entry.value):
+                known[entry.key] = replace(known[entry.key], value=_with_extras(known[entry.key].value, entry.value))
+            elif entry.key in known:
                 file, line = self.log.place(known[entry.key].line)
                 self.log.problem(
                     f"the model has this name already ({file}:{line}); rename this one",
                     f"{group}.{entry.key}",
                     entry.line,
                 )
-        return MappingNode((*model.entries, *(e for e in side.entries if e.key not in known)), model.line)
+        return MappingNode((*known.values(), *(e for e in side.entries if e.key not in known)), model.line)
+
+
+def _only_extras(joint: Node) -> bool:
+    """Whether a joint of the side file only tells more about one of the model."""
+    return isinstance(joint, MappingNode) and bool(joint.entries) and all(e.key in _EXTRAS for e in joint.entries)
+
+
+def _with_extras(model: Node, extras: Node) -> Node:
+    """A joint of the model with what the side file tells of it, in place of its own where it has that too."""
+    if not isinstance(model, MappingNode) or not isinstance(extras, MappingNode):
+        return model
+    told = {entry.key for entry in extras.entries}
+    return MappingNode((*(e for e in model.entries if e.key not in told), *extras.entries), model.line)
 
 
 def _frames(*groups: Mapping[str, Entry]) -> dict[str, Node]:

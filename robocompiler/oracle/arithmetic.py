@@ -13,15 +13,11 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from robocompiler.errors import RoboCompilerError
+from robocompiler.errors import MissingPackageError
 
 Number = Any  # float, gmpy2.mpfr or mpmath.mpf
 WORKING_DIGITS = 60  # ten guard digits beyond the 50 that are promised
 _MODULE_FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "tanh", "sinh", "cosh")
-
-
-class MissingPackageError(RoboCompilerError):
-    """A verification package is not installed."""
 
 
 def verification_package(module: str, package: str) -> ModuleType:

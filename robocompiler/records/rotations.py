@@ -54,6 +54,19 @@ def rotation_of_rpy(rpy: Vector3) -> Matrix3:
     )
 
 
+def rpy_of_rotation(matrix: Matrix3) -> Vector3:
+    """(roll, pitch, yaw) with Rz(yaw) Ry(pitch) Rx(roll) = R to rounding, also where the pitch is a quarter turn.
+
+    The roll is read off Rz(-yaw) R, so that an error of a badly determined yaw is made good by it.
+    """
+    (a, b, c), (d, e, f), (g, _, _) = matrix
+    yaw = math.atan2(d, a)
+    sine, cosine = math.sin(yaw), math.cos(yaw)
+    pitch = math.atan2(-g, cosine * a + sine * d)
+    roll = math.atan2(sine * c - cosine * f, cosine * e - sine * b)
+    return (roll, pitch, yaw)
+
+
 def quaternion_of_rpy(rpy: Vector3) -> Quaternion:
     """(w, x, y, z) of Rz(yaw) Ry(pitch) Rx(roll)."""
     (sr, cr), (sp, cp), (sy, cy) = ((math.sin(angle / 2), math.cos(angle / 2)) for angle in rpy)

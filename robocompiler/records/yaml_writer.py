@@ -22,7 +22,12 @@ def mechanism_yaml(mechanism: Mechanism) -> str:
     See `mechanism_data` for what counts as records that the reader makes.
     Raises ValueError for what no file can say, such as a number that is not finite.
     """
-    return "\n".join(_block(mechanism_data(mechanism), 0)) + "\n"
+    return data_yaml(mechanism_data(mechanism))
+
+
+def data_yaml(data: Mapping[str, Any]) -> str:
+    """The YAML text of nested data as `mechanism_data` makes it, whole or in part."""
+    return "\n".join(_block(data, 0)) + "\n"
 
 
 def _block(data: Mapping[str, Any], depth: int) -> Iterator[str]:
