@@ -10,6 +10,7 @@ rc.export.mjcf("models/stewart.yaml").text                  # the same mechanism
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,7 @@ def compile(
     *,
     independent: Sequence[str] = (),
     supports: str | Sequence[str] = (),
+    repair: bool = False,
     **options: Any,
 ) -> Robot:
     """Compile a mechanism file (or records) into `output`/<name>/ and load it; only what changed is compiled again.
@@ -61,6 +63,7 @@ def compile(
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
+        repair: make nearly redundant loops exact first (docs/repair.md); what that changes is told as a UserWarning.
         options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch,
             derivatives, portable (the same numbers on every machine, instead of code for this processor).
 
@@ -75,6 +78,8 @@ def compile(
 
     choices = BuildOptions(**options)
     mechanism = model if isinstance(model, Mechanism) else read_model(model)
+    if repair:
+        mechanism = _repaired(mechanism)
     key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
     report = standing_build(mechanism, Path(output), key) if key else None
     if report is None:
@@ -86,6 +91,17 @@ def compile(
     from robocompiler.runtime import robot as runtime
 
     return runtime.load(report.folder)
+
+
+def _repaired(mechanism: Mechanism) -> Mechanism:
+    """The repaired records; changes are warned of, since nothing is changed quietly."""
+    from robocompiler.analysis.repair_text import repair_text
+    from robocompiler.analysis.repairing import repair_mechanism
+
+    repair = repair_mechanism(mechanism)
+    if repair.mechanism != mechanism:
+        warnings.warn(repair_text(repair), stacklevel=3)
+    return repair.mechanism
 
 
 def __getattr__(name: str) -> Any:

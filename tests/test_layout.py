@@ -28,7 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "graph": {"errors", "records"},
     "exporters": {"errors", "records", "graph", "importers"},  # what an importer reads back, in its geometry
     "symbolic": {"errors", "records", "graph", "numerics"},
-    "analysis": {"errors", "records", "graph", "symbolic", "numerics"},
+    "repair": {"errors", "records", "graph", "symbolic", "numerics"},
+    "analysis": {"errors", "records", "graph", "symbolic", "numerics", "repair"},
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it

@@ -12,6 +12,7 @@ from robocompiler.analysis.evaluator import ClosureEvaluator
 from robocompiler.analysis.modules import Samples, Touch, make_chart
 from robocompiler.analysis.probes import probe
 from robocompiler.analysis.refusals import (
+    NEARLY_CLOSED,
     closure_gaps,
     refuse_open,
     refuse_reference_outside_limits,
@@ -93,7 +94,7 @@ def _assemble(evaluator: ClosureEvaluator) -> Array:
     result = correct(evaluator, evaluator.recover(seed), every)
     if result.residual > OPEN:
         rank = decide_rank([evaluator.jacobian(result.q)])
-        if result.residual < 1e-4 and not rank.clear:
+        if result.residual < NEARLY_CLOSED and not rank.clear:
             refuse_unclear_rank(evaluator, result.q, [evaluator.jacobian(result.q)], rank)
         refuse_open(evaluator, result.q, result.residual)
     if _turned(evaluator, result.q):

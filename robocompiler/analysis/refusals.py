@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from robocompiler.analysis.axes import world_axes
 from robocompiler.analysis.evaluator import ClosureEvaluator
+from robocompiler.analysis.pins import nearly_redundant_pins
 from robocompiler.errors import AssemblyError, ModelError, Problem, RankError
 from robocompiler.numerics.gap import CLEAR, NOISE, RankDecision
 from robocompiler.numerics.gauss_newton import smallest_gap
 from robocompiler.records.joint_types import JOINT_SHAPES
+from robocompiler.repair.explain import causes_text
+from robocompiler.repair.straight_records import straight_records
 
 Array = NDArray[np.float64]
 
+NEARLY_CLOSED = 1e-3  # scaled residual up to which rounded records may keep a loop open
 PARALLEL = 1 - 5e-8  # cosine from which two axes count as meant to be parallel: 0.3 mrad
 
 
@@ -42,10 +46,17 @@ def refuse_open(evaluator: ClosureEvaluator, q: Array, residual: float) -> NoRet
     size = {name: gap[0] / evaluator.length + gap[1] for name, gap in gaps.items()}
     worst = sorted(size, key=lambda name: (-size[name], name))[:5]
     lines = [f"  {name}: {gaps[name][0]:.3g} m, {gaps[name][1]:.3g} rad" for name in worst if size[name] > NOISE]
+    bent = _causes(evaluator, evaluator.jacobian(q)) if residual < NEARLY_CLOSED else ""
     raise AssemblyError(
         "the loops do not close near the reference pose; smallest gaps found:\n"
         + "\n".join(lines)
-        + "\nCheck the attachment frames of these joints, or give reference values nearer to an assembled pose.",
+        + (
+            "\n"
+            + (
+                bent
+                or "Check the attachment frames of these joints, or give reference values nearer to an assembled pose."
+            )
+        ),
         residual=residual,
         gap=gaps,
         joint=worst[0] if worst else "",
@@ -81,7 +92,7 @@ def refuse_unclear_rank(
         + "\n".join(lines)
         + more
         + "\n"
-        "Give these joints their exact axes and points.",
+        + (_causes(evaluator, jacobians[0]) or "Give these joints their exact axes and points."),
         report,
     )
 
@@ -112,6 +123,13 @@ def refuse_reference_outside_limits(evaluator: ClosureEvaluator, q: Array) -> No
                 problems.append(Problem(message, f"joints.{joint.name}.limits", source.file, source.line))
     if problems:
         raise ModelError(problems)
+
+
+def _causes(evaluator: ClosureEvaluator, J: Array) -> str:
+    """Bent planar loops and pins that are held too tightly, with the mend; '' when there are none."""
+    topology = evaluator.program.topology
+    found = straight_records(topology.mechanism, topology, evaluator.length)
+    return causes_text(found, nearly_redundant_pins(evaluator, J)[0], evaluator.length)
 
 
 def _suspects(evaluator: ClosureEvaluator, jacobians: Sequence[Array], q: Array) -> dict[str, float]:

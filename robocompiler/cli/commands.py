@@ -21,6 +21,7 @@ from robocompiler.version import VERSION
 
 if TYPE_CHECKING:
     from robocompiler.cli.facts import Facts
+    from robocompiler.records.model import Mechanism
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _EPILOG = "`robocompile MODEL` is short for `robocompile compile MODEL`.  " + EXIT_CODE_TEXT
@@ -80,6 +81,7 @@ def robocompile() -> None:
 )
 @click.option("--batch", is_flag=True, help="With functions over many states at once (vector lanes).")
 @click.option("--derivatives", is_flag=True, help="With derivatives of forward and inverse dynamics.")
+@click.option("--repair", is_flag=True, help="Make nearly redundant loops exact first, and tell what that changes.")
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
 def compile_command(
@@ -88,16 +90,21 @@ def compile_command(
     """Compile MODEL into FOLDER/<its name>/; only what changed is compiled again."""
     from robocompiler.backend.options import BuildOptions
     from robocompiler.cli.facts import as_data
+    from robocompiler.importers.read_model import read_model
 
-    source = _find(model, options["quiet"])
+    source = find(model, options["quiet"])
+    mechanism = read_model(source.path)
+    repaired: dict[str, Any] = {}
+    if options["repair"]:
+        mechanism, repaired = _repaired(mechanism, options["quiet"])
     choices = BuildOptions(
         real=options["real"], cc=options["cc"], emit_only=options["emit_only"], workers=options["jobs"],
         batch=options["batch"], derivatives=options["derivatives"], portable=options["portable"],
         extra_flags=("-O0",) if options["fast_compile"] else (),
     )  # fmt: skip
-    facts = _compiled_facts(source, output, independent, supports, choices, options["quiet"])
+    facts = _compiled_facts(source, mechanism, output, independent, supports, choices, options["quiet"])
     if options["as_json"]:
-        write_out(json_text(as_data(facts)))
+        write_out(json_text({**as_data(facts), **repaired}))
     elif not options["quiet"]:
         from robocompiler.cli.tables import build_table, modules_table, summary, supports_table
 
@@ -110,16 +117,31 @@ def compile_command(
         write_out(render(*parts, build_table(facts, facts.build)))
 
 
+def _repaired(mechanism: Mechanism, quiet: bool) -> tuple[Mechanism, dict[str, Any]]:
+    """The repaired records and the report as data; people get it on standard error."""
+    from robocompiler.analysis.repair_text import repair_data, repair_text
+    from robocompiler.analysis.repairing import repair_mechanism
+
+    repair = repair_mechanism(mechanism)
+    if not quiet:
+        write_error(printable(repair_text(repair)))
+    return repair.mechanism, {"repair": repair_data(repair)}
+
+
 def _compiled_facts(
-    source: ModelFile, output: str, independent: tuple[str, ...], supports: tuple[str, ...], choices: Any, quiet: bool
+    source: ModelFile,
+    mechanism: Mechanism,
+    output: str,
+    independent: tuple[str, ...],
+    supports: tuple[str, ...],
+    choices: Any,
+    quiet: bool,
 ) -> Facts:
     """Compile, or find that the last build stands, which needs none of the compiler's passes."""
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.cli.facts import save_facts, saved_facts
-    from robocompiler.importers.read_model import read_model
 
     begin = time.monotonic()
-    mechanism = read_model(source.path)
     key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
     standing = standing_build(mechanism, Path(output), key) if key else None
     known = saved_facts(standing.folder, key) if standing else None
@@ -168,7 +190,7 @@ def inspect_command(
         model, ir = ir, ""
     if model is None:
         raise click.UsageError("Missing argument 'MODEL'.")
-    source = _find(model, quiet)
+    source = find(model, quiet)
     with display(quiet) as progress:
         front = run_front_end(source.path, independent=independent, progress=progress)
     facts = gather(source, front, None, {})
@@ -230,7 +252,7 @@ def _check_model(model: str, options: dict[str, Any]) -> int:
     from robocompiler.runtime.robot import load
 
     quiet, states, folder = options["quiet"], options["states"] or 10, options["library"]
-    source = _find(model, quiet)
+    source = find(model, quiet)
     mechanism = read_model(source.path)
     held: dict[str, Any] = {}
     with display(quiet) as progress:
@@ -308,7 +330,8 @@ def models_command(as_json: bool) -> None:
         write_out(render(models_table(models)))
 
 
-def _find(text: str, quiet: bool) -> ModelFile:
+def find(text: str, quiet: bool) -> ModelFile:
+    """The model file that a word of the command line means; a shipped one is told."""
     source = find_model(text)
     if source.shipped and not quiet:
         write_error(printable(f"model    {source.name} ships with RoboCompiler: {source.path}") + "\n")
