@@ -85,14 +85,14 @@ def printed(source: str, expression: str) -> object:
 
 
 def test_the_mjcf_of_the_page_is_closed_at_its_keyframe(folder: Path) -> None:
-    pytest.importorskip("mujoco")
+    pytest.importorskip("mujoco", reason="a package of the verify extra, not needed to compile")
     gap = printed(PROGRAMS[0], "[float(gap), data.efc_pos.size]")
     assert gap[0] < 1e-12  # type: ignore[index]
     assert gap[1] == 15  # type: ignore[index]  # five balls
 
 
 def test_pinocchio_on_the_page_accelerates_as_the_oracle(folder: Path) -> None:
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", reason="a package of the verify extra, not needed to compile")
     found = printed(PROGRAMS[1], "acceleration")
     assert isinstance(found, dict)
     reference = rc.export.assembled(folder / "stewart.yaml")

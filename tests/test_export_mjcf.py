@@ -31,7 +31,7 @@ from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import WORLD, Mechanism
 from robocompiler.records.reader import mechanism_from_dict
 
-mujoco = pytest.importorskip("mujoco")
+mujoco = pytest.importorskip("mujoco", reason="a package of the verify extra, not needed to compile")
 MODELS = Path(__file__).resolve().parent.parent / "models"
 NAMES = ("fourbar", "stewart", "excavator", "go2", "kangaroo", "crane", "parallel_ankle", "panda")
 

@@ -22,7 +22,7 @@ from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import read_mechanism
 
-pin = pytest.importorskip("pinocchio")
+pin = pytest.importorskip("pinocchio", reason="a package of the verify extra, not needed to compile")
 Array = NDArray[np.float64]
 MODELS = Path(__file__).resolve().parent.parent / "models"
 

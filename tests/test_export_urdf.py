@@ -75,7 +75,7 @@ def test_records_that_a_urdf_cannot_say_come_back_from_the_side_file(name: str, 
 
 @pytest.mark.parametrize("name", ["excavator", "go2", "parallel_ankle"])
 def test_pinocchio_reads_the_tree_as_the_importer_does(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", reason="a package of the verify extra, not needed to compile")
     _, export = exported(name)
     records = again(tmp_path, export).mechanism
     chords = {chord.joint for chord in derive_topology(records).chords}

@@ -46,13 +46,14 @@ def test_several_joints_of_one_body_each_at_its_own_place(tmp_path: Path) -> Non
 @pytest.mark.parametrize("angle", ["degree", "radian"])
 def test_euler_sequences(tmp_path: Path, sequence: str, angle: str) -> None:
     values = "0.3 -0.7 1.1" if angle == "radian" else "20 -40 65"
-    same_tree(
+    records = same_tree(
         tmp_path,
         model(
             f'<compiler angle="{angle}" eulerseq="{sequence}"/>',
             world(body("b", '<joint name="j"/>', f'euler="{values}"')),
         ),
     )
+    assert [joint.name for joint in records.joints] == ["j"]
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,10 @@ TENDONS = (
 def test_equalities_between_coordinates_vanish_where_mujoco_says(tmp_path: Path, equality: str) -> None:
     text = model(RADIAN, CHAIN, TENDONS, f"<equality>{equality}</equality>")
     (coupling,) = load(tmp_path, text).mechanism.couplings
-    mujoco, theirs = pytest.importorskip("mujoco"), engine(tmp_path, text)
+    mujoco, theirs = (
+        pytest.importorskip("mujoco", reason="a package of the verify extra, not needed to compile"),
+        engine(tmp_path, text),
+    )
     data = mujoco.MjData(theirs)
     for seed in range(4):
         q = np.random.default_rng(seed).uniform(-1, 1, 3)
@@ -138,7 +141,10 @@ def test_welds_close_at_qpos0_or_at_their_relpose(tmp_path: Path) -> None:
         records = load(tmp_path, text).mechanism
         joint = records.joint("w")
         assert joint.type is JointType.FIXED
-        mujoco, theirs = pytest.importorskip("mujoco"), engine(tmp_path, text)
+        mujoco, theirs = (
+            pytest.importorskip("mujoco", reason="a package of the verify extra, not needed to compile"),
+            engine(tmp_path, text),
+        )
         data = mujoco.MjData(theirs)
         data.qpos[:] = (0.3, -0.2)
         mujoco.mj_forward(theirs, data)

@@ -106,7 +106,7 @@ def test_the_home_keyframe_is_the_reference_of_the_hand_made_model(name: str) ->
 
 
 def test_the_kangaroo_stands_at_its_keyframe_as_in_mujoco() -> None:
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="a package of the verify extra, not needed to compile")
     model = mujoco.MjModel.from_xml_path(str(DATA / "kangaroo_published.xml"))
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, model.key("home").id)
@@ -127,7 +127,7 @@ def test_the_kangaroo_stands_at_its_keyframe_as_in_mujoco() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mujoco_agrees_on_masses_poses_and_tree_dynamics(name: str) -> None:
-    mujoco = pytest.importorskip("mujoco")
+    mujoco = pytest.importorskip("mujoco", reason="a package of the verify extra, not needed to compile")
     records = found(name).mechanism
     model = mujoco.MjModel.from_xml_path(str(DATA / f"{name}.xml"))
     assert compare_with_mujoco(model, tree_of(records, *closing(records)), seed=4) == model.nv

@@ -42,7 +42,7 @@ def test_another_variant_with_one_tree(name: str, study: Study) -> None:
     one, kept = study.sixfold(name), 1 + NAMES.index(name) % 5
     there = Side.of(one.variant.mechanism, (), cuts(kept))
     covariance, oracle = study.compared(one, study.nominal if one.represents_the_shipped else there, there)
-    within(covariance, oracle)
+    assert covariance and oracle and max(*covariance.values(), *oracle.values()) < TOLERANCE
 
 
 def test_the_free_platform_form_has_the_same_dynamics(study: Study) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import casadi
 import cffi
 import mpmath
 import numpy as np
@@ -20,7 +21,6 @@ from robocompiler.backend.straight_line import Operation
 from robocompiler.backend.toolchain import CompileJob, compile_objects, link_shared
 from robocompiler.compiler import run_front_end
 
-casadi = pytest.importorskip("casadi")
 MODEL = Path(__file__).resolve().parent.parent / "models" / "fourbar.yaml"
 Angles = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
