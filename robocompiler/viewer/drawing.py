@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 Poses = Mapping[str, tuple[Array, Array]]
 
 CHORD_FRAMES, LABELS, FRAMES = "chord frames", "labels", "named frames"
+SHORTEST = 1e-6  # m: a node cannot have no length
 STILL = 1e-12  # a body that moves by less is not sent again
 VIEW = (0.47, -0.94, 0.42)  # from the mechanism's middle towards the camera, in extents
 ASIDE = (0.2, 0.1, 0.0)  # what the camera looks at, beside the middle: the panel covers the right
@@ -39,7 +40,7 @@ class Drawing:
         self._frames = {name: server.scene.add_frame(node, show_axes=False) for name, node in self._nodes.items()}
         self._layers: dict[str, list[Any]] = {}
         self._last: dict[str, tuple[Array, Array]] = {}
-        self._struts: list[tuple[Strut, Any, Any]] = []
+        self._struts: list[tuple[Strut, Any, Any, Any]] = []
         self._surroundings()
         self._add_parts()
         self._add_struts()
@@ -55,12 +56,12 @@ class Drawing:
                 self._frames[body].wxyz = quaternion_of_rotation(rows(R))
                 self._frames[body].position = triple(p)
                 self._last[body] = poses[body]
-            for strut, rod, barrel in self._struts:
+            for strut, frame, rod, barrel in self._struts:
                 if strut.body_a in moved or strut.body_b in moved:
                     pose, length = strut_pose(strut, poses)
-                    for node, reach in ((rod, length), (barrel, min(strut.barrel, length))):
-                        node.wxyz, node.position = quaternion_of_rotation(pose.rotation), pose.position
-                        node.scale = (1.0, 1.0, max(reach, 1e-6))
+                    frame.wxyz, frame.position = quaternion_of_rotation(pose.rotation), pose.position
+                    rod.scale = (1.0, 1.0, max(length, SHORTEST))
+                    barrel.scale = (1.0, 1.0, max(min(strut.barrel, length), SHORTEST))
 
     def layers(self) -> tuple[str, ...]:
         """Names of the layers that hold anything."""
@@ -84,10 +85,11 @@ class Drawing:
         scene, size = self._server.scene, self._scene.size
         scene.set_up_direction("+z")
         scene.configure_fog(size, 2 * size, enabled=False)
-        scene.configure_environment_map(environment_intensity=0.5)
+        scene.configure_environment_map(None)
+        scene.add_light_hemisphere("/light", sky_color=(255, 255, 255), ground_color=(150, 150, 160), intensity=2.2)
         scene.configure_default_lights(cast_shadow=False)  # they cost more than all the rest without a GPU
         cell = 10 ** np.floor(np.log10(size / 4))
-        scene.add_grid("/grid", 6 * size, 6 * size, cell_size=cell, section_size=5 * cell, cell_color=(236, 239, 243),
+        scene.add_grid("/grid", 3 * size, 3 * size, cell_size=cell, section_size=5 * cell, cell_color=(236, 239, 243),
                        section_color=(214, 220, 227), position=(*self._scene.centre[:2], self._ground()))  # fmt: skip
         scene.add_frame("/world", axes_length=0.08 * size, axes_radius=0.0025 * size)
         centre = np.array(self._scene.centre)
@@ -120,11 +122,12 @@ class Drawing:
 
     def _add_struts(self) -> None:
         for k, strut in enumerate(self._scene.struts):
+            frame = self._server.scene.add_frame(f"/struts/{k}", show_axes=False)
             rod, barrel = (
                 self._strut_mesh(f"/struts/{k}/{name}", part * strut.radius, colour)
                 for name, part, colour in (("rod", 0.55, ROD_COLOUR), ("barrel", 1.0, strut.colour))
             )
-            self._struts.append((strut, rod, barrel))
+            self._struts.append((strut, frame, rod, barrel))
             self._add(strut.layer, rod)
             self._add(strut.layer, barrel)
 

@@ -58,6 +58,11 @@ class Page:
         self._layer_controls()
         self._show(())
 
+    @property
+    def robot(self) -> Robot:
+        """The robot that is shown."""
+        return self._driver.robot
+
     # --- building ---
 
     def _add_sliders(self) -> list[Any]:
