@@ -34,10 +34,16 @@ def viewing(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str
             process.kill()
 
 
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of compiled robots for all tests of this file."""
+    return tmp_path_factory.mktemp("view")
+
+
 @pytest.mark.parametrize("model", ["slider_crank", ROOT / "tests" / "data" / "import" / "five_bar.urdf"])
-def test_a_page_is_served_here_only_and_ctrl_c_ends_it(model: str | Path, tmp_path: Path) -> None:
+def test_a_page_is_served_here_only_and_ctrl_c_ends_it(model: str | Path, output: Path) -> None:
     pytest.importorskip("viser", reason="viser is not installed (the `view` extra)")
-    with viewing(model, "-o", tmp_path, "--fast-compile", "-q") as (process, address):
+    with viewing(model, "-o", output, "--fast-compile", "-q") as (process, address):
         assert address.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(address, timeout=30) as page:
             assert b"<html" in page.read().lower()
@@ -51,14 +57,14 @@ def test_a_page_is_served_here_only_and_ctrl_c_ends_it(model: str | Path, tmp_pa
         assert (rest, errors.strip()) == ("", "")
 
 
-def test_a_taken_port_is_told(tmp_path: Path) -> None:
+def test_a_taken_port_is_told(output: Path) -> None:
     pytest.importorskip("viser", reason="viser is not installed (the `view` extra)")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [*COMMAND, "slider_crank", "-o", str(tmp_path), "--fast-compile", "--no-browser", "--port", port],
+            [*COMMAND, "slider_crank", "-o", str(output), "--fast-compile", "--no-browser", "--port", port],
             capture_output=True, text=True, timeout=120, check=False, env=ENVIRONMENT,
         )  # fmt: skip
     assert done.returncode == 2

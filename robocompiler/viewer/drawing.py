@@ -20,8 +20,8 @@ Poses = Mapping[str, tuple[Array, Array]]
 CHORD_FRAMES, LABELS, FRAMES = "chord frames", "labels", "named frames"
 SHORTEST = 1e-6  # m: a node cannot have no length
 STILL = 1e-12  # a body that moves by less is not sent again
-VIEW = (0.47, -0.94, 0.42)  # from the mechanism's middle towards the camera, in extents
-ASIDE = (0.2, 0.1, 0.0)  # what the camera looks at, beside the middle: the panel covers the right
+VIEW = (0.38, -0.76, 0.34)  # from the mechanism's middle towards the camera, in extents
+ASIDE = (0.16, 0.08, 0.0)  # what the camera looks at, beside the middle: the panel covers the right
 ROD_COLOUR = "#9aa5b1"
 
 
