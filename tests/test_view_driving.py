@@ -16,7 +16,16 @@ from robocompiler.importers.read_model import read_model
 from robocompiler.runtime.manifold import rotation
 from robocompiler.viewer.commands import BASE, COORDINATE, PORT, choose_rows
 from robocompiler.viewer.driving import DEAD, FINEST, LIMIT, Driver, Refusal, State
-from robocompiler.viewer.measures import AngleMeasure, PlaceMeasure, Slopes, angle_rates, angles_of
+from robocompiler.viewer.measures import (
+    AngleMeasure,
+    Measure,
+    PlaceMeasure,
+    Since,
+    Slopes,
+    TurnMeasure,
+    angle_rates,
+    angles_of,
+)
 from robocompiler.viewer.status import Gauge
 from robocompiler.viewer.sweep import BACK, LOWER, UPPER, Stop, sweep
 
@@ -217,6 +226,26 @@ def test_a_differential_port_and_the_freedom_it_leaves(compiled: Any) -> None:
     assert fingers == pytest.approx([0.025, 0.025], abs=1e-12)
 
 
+def test_a_rod_between_two_balls_spins_by_itself_and_keeps_still_while_a_motor_turns(compiled: Any) -> None:
+    """Delta: nobody drives the six rods' turns about themselves, so each is a slider, and holds at rest."""
+    robot = compiled("delta")
+    driver = Driver(robot)
+    start = driver.start()
+    spins = [k for k, command in enumerate(driver.commands) if command.kind == COORDINATE]
+    assert len(spins) == len(robot.independent) - 3 == 6
+    assert not start.values[spins].any()
+    move = driver.move(start, spins[0], 1.5)
+    assert move.refusal is None
+    assert move.state.values[spins[0]] == pytest.approx(1.5, abs=1e-12)
+    plates = [robot.pose("plate", state.q) for state in (start, move.state)]
+    np.testing.assert_allclose(plates[0][0], plates[1][0], atol=1e-12)
+    np.testing.assert_allclose(plates[0][1], plates[1][1], atol=1e-12)
+    driven = driver.move(move.state, 0, 1.2)
+    assert driven.refusal is None
+    np.testing.assert_allclose(driven.state.values[spins], move.state.values[spins], atol=1e-12)
+    assert residual(robot, driven.state.q) < 1e-12
+
+
 def test_a_target_that_is_no_number_is_refused(compiled: Any) -> None:
     driver = Driver(compiled("slider_crank"))
     with pytest.raises(ValueError, match="motor: not a finite number"):
@@ -253,22 +282,30 @@ def test_angles_and_their_rates_agree_with_differences() -> None:
             continue
         at = Slopes(q, np.eye(6), np.zeros(0), np.zeros((0, 6)))
         step = 1e-6
+        since = Since(np.concatenate((q[:3], turned_by(quaternion, rng.normal(size=3) / 3))), 0.7)
+        measures: list[Measure] = [kind(3, 0, axis) for kind in (AngleMeasure, TurnMeasure) for axis in range(3)]
+        measures += [PlaceMeasure(0, 0, axis) for axis in range(3)]
         for k in range(6):
             v = np.eye(6)[k]
             values = [moved(q, sign * step * v) for sign in (1, -1)]
-            for measure in [AngleMeasure(3, 0, axis) for axis in range(3)] + [PlaceMeasure(0, 0, a) for a in range(3)]:
-                ends = [measure.value(Slopes(x, at.E, at.ports, at.L)) for x in values]
-                assert measure.row(at)[k] == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-7)
+            for measure in measures:
+                ends = [measure.value(Slopes(x, at.E, at.ports, at.L), since) for x in values]
+                assert measure.row(at, since)[k] == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-7)
         assert np.linalg.det(angle_rates(roll, pitch)) == pytest.approx(1 / math.cos(pitch))
 
 
 def moved(q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """A free joint's numbers after the small increment v = (omega; v), both in the axes of frame b, to second order."""
-    w, x, y, z = q[3:]
-    a, b, c = v[:3] / 2
-    turned = np.array([w - a * x - b * y - c * z, x + a * w + c * y - b * z, y + b * w + a * z - c * x,
-                       z + c * w + b * x - a * y])  # fmt: skip
-    return np.concatenate((q[:3] + rotation(q[3:]) @ v[3:], turned / np.linalg.norm(turned)))
+    return np.concatenate((q[:3] + rotation(q[3:]) @ v[3:], turned_by(q[3:], v[:3])))
+
+
+def turned_by(quaternion: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """quaternion * (1, turn / 2), made unit: for a small turn the rotation vector in the axes of frame b."""
+    w, x, y, z = quaternion
+    a, b, c = turn / 2
+    product = np.array([w - a * x - b * y - c * z, x + a * w + c * y - b * z, y + b * w + a * z - c * x,
+                        z + c * w + b * x - a * y])  # fmt: skip
+    return np.asarray(product / np.linalg.norm(product))
 
 
 def test_rows_are_chosen_in_order_and_only_when_they_are_new() -> None:

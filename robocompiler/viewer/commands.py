@@ -19,7 +19,9 @@ from robocompiler.viewer.measures import (
     Measure,
     PlaceMeasure,
     PortMeasure,
+    Since,
     Slopes,
+    TurnMeasure,
 )
 
 Array = NDArray[np.float64]
@@ -84,7 +86,7 @@ def commands_of(description: Description, ports: Sequence[PortInfo], chart: str,
     coordinates = list(_coordinate_commands(description, chart, at))
     coordinates.sort(key=lambda command: command.name in used)  # stable
     pool = [*found, *coordinates]
-    rows = [command.measure.row(at) for command in pool]
+    rows = [command.measure.row(at, Since(at.q, 0.0)) for command in pool]
     chosen = choose_rows(rows, range(len(pool)), at.E.shape[1])
     rest = [pool[index] for index in chosen if index >= len(found)]
     rest.sort(key=lambda command: command.kind == BASE)
@@ -93,7 +95,7 @@ def commands_of(description: Description, ports: Sequence[PortInfo], chart: str,
 
 def _port_command(description: Description, port: PortInfo, index: int, at: Slopes) -> Command:
     measure = PortMeasure(index)
-    value = measure.value(at)
+    value = measure.value(at, Since(at.q, 0.0))
     unit, scale = _port_unit(description, port)
     given = port.limits.get("displacement") or _sum_of_limits(description, port)
     if given is not None:
@@ -130,16 +132,22 @@ def _sum_of_limits(description: Description, port: PortInfo) -> tuple[float, flo
 
 
 def _coordinate_commands(description: Description, chart: str, at: Slopes) -> Iterator[Command]:
-    """Candidates for the independents of a chart: their own coordinates; all of a quaternion joint's."""
+    """Candidates for the independents of a chart: coordinates, the pose of a free quaternion joint, or turns of one."""
     independent = set(map(int, description.independent(chart)))
     for joint in description.joints:
         (q0, nq), (v0, nv) = joint["q"], joint["v"]
         own = [k for k in range(nv) if v0 + k in independent]
-        if own and nq == nv:
+        if not own:
+            continue
+        if nq == nv:
             for k in own:
                 yield _scalar_command(description, q0 + k, v0 + k, at)
-        elif own:
+        elif len(own) == nv:
             yield from _pose_commands(description, joint, at)
+        else:  # of a ball on a rod often only the turn about the rod is free; angles would hold something else
+            for k in own:
+                measure = TurnMeasure(q0 + nq - 4, v0, k)
+                yield Command(description.velocities[v0 + k], COORDINATE, measure, "rad", 1.0, -TURN, TURN, False)
 
 
 def _scalar_command(description: Description, q_index: int, v_index: int, at: Slopes) -> Command:
@@ -147,7 +155,7 @@ def _scalar_command(description: Description, q_index: int, v_index: int, at: Sl
     unit = _unit(description, name)
     scale = 1.0 if unit == "rad" else description.length
     limits = description.limits.get(q_index)
-    value = measure.value(at)
+    value = measure.value(at, Since(at.q, 0.0))
     ends = _around(value, unit, 0.5 * scale) if limits is None else (min(limits[0], value), max(limits[1], value))
     return Command(name, COORDINATE, measure, unit, scale, *ends, limits is not None)
 
@@ -158,7 +166,7 @@ def _pose_commands(description: Description, joint: dict[str, Any], at: Slopes) 
     if nq == 7:
         for axis, letter in enumerate("xyz"):
             place = PlaceMeasure(q0, v0, axis)
-            ends = _around(place.value(at), "m", description.length)
+            ends = _around(float(at.q[q0 + axis]), "m", description.length)
             yield Command(f"{name}:{letter}", kind, place, "m", description.length, *ends, False)
     for axis, angle in enumerate(ANGLES):
         end = QUARTER if angle == "pitch" else HALF_TURN

@@ -23,7 +23,7 @@ from robocompiler.runtime.inside import inside
 from robocompiler.runtime.manifold import difference
 from robocompiler.runtime.robot import Robot
 from robocompiler.viewer.commands import Command, choose_rows, commands_of, row_scale
-from robocompiler.viewer.measures import Slopes
+from robocompiler.viewer.measures import Since, Slopes
 from robocompiler.viewer.status import SMALL, Gauge
 
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ class Driver:
         self._inputs = {m["name"]: [place[i] for i in m["independents"] if i in place] for m in self._modules}
         at = self._slopes(robot.reference)
         self.commands: tuple[Command, ...] = commands_of(description, robot.ports, robot.chart_name, at)
-        self._reference_rows = [command.measure.row(at) * self._speed_scales for command in self.commands]
+        self._reference_rows = self._rows(at, at.q)
 
     # --- what the page asks for ---
 
@@ -100,8 +100,9 @@ class Driver:
         return self.at(self.robot.reference)
 
     def at(self, q: Array) -> State:
-        """The state at an assembled q."""
-        return State(q, self._values(self._slopes(q)))
+        """The state at an assembled q, from where turns are counted."""
+        start = State(q, np.zeros(len(self.commands)))
+        return State(q, self._values(self._slopes(q), start))
 
     def move(self, state: State, index: int, target: float) -> Move:
         """Command `index` taken to `target`, the other independent commands held; refused, the state stays.
@@ -156,7 +157,7 @@ class Driver:
             at = self._slopes(state.q)
         except RankError:
             return ()
-        rows = [command.measure.row(at) * self._speed_scales for command in self.commands]
+        rows = self._rows(at, state.q)
         if np.linalg.norm(rows[index]) < 1e-9 * row_scale(self._reference_rows[index]):
             return ()
         others = [k for k in range(len(rows)) if k != index]
@@ -169,15 +170,20 @@ class Driver:
         robot = self.robot
         return Slopes(q, robot.lift(q), robot.port_displacement(q), robot.port_map(q))
 
-    def _values(self, at: Slopes) -> Array:
-        return np.array([command.measure.value(at) for command in self.commands])
+    def _values(self, at: Slopes, state: State) -> Array:
+        """Values of all commands, `state` being where the step to `at` began."""
+        since = [Since(state.q, float(value)) for value in state.values]
+        return np.array([command.measure.value(at, s) for command, s in zip(self.commands, since, strict=True)])
 
-    def _system(self, at: Slopes, held: tuple[int, ...]) -> tuple[Array, Array]:
+    def _rows(self, at: Slopes, since: Array) -> list[Array]:
+        """Rows of all commands over scaled speeds."""
+        return [command.measure.row(at, Since(since, 0.0)) * self._speed_scales for command in self.commands]
+
+    def _system(self, at: Slopes, held: tuple[int, ...], state: State) -> tuple[Array, Array]:
         """(values, rows over scaled speeds) of the held commands, both in units of their scales."""
-        chosen = [self.commands[k] for k in held]
-        values = np.array([command.measure.value(at) / command.scale for command in chosen])
-        rows = np.array([command.measure.row(at) * self._speed_scales / command.scale for command in chosen])
-        return values, rows
+        values, rows = self._values(at, state), self._rows(at, state.q)
+        scales = np.array([self.commands[k].scale for k in held])
+        return values[list(held)] / scales, np.array([rows[k] for k in held]) / scales[:, None]
 
     def _step(self, state: State, held: tuple[int, ...], goals: Array) -> State | _Blocked:
         """The state with the held commands at their goals, on this side of every singular pose; or why not."""
@@ -186,7 +192,7 @@ class Driver:
         try:
             for _ in range(ROUNDS):
                 at = self._slopes(q)
-                values, rows = self._system(at, held)
+                values, rows = self._system(at, held, state)
                 side = float(np.linalg.slogdet(rows)[0])
                 sign = sign or side
                 if side == 0 or side != sign:
@@ -235,7 +241,7 @@ class Driver:
         if passed is not None:
             return _Blocked(passed)
         names = tuple(module["name"] for module in self._modules if module["name"] in corrected)
-        return State(q, self._values(at), names)
+        return State(q, self._values(at, state), names)
 
     # --- limits and reasons ---
 
@@ -279,7 +285,7 @@ class Driver:
         held = self.held(state, index)
         if index not in held:
             return True
-        _, rows = self._system(self._slopes(state.q), held)
+        _, rows = self._system(self._slopes(state.q), held, state)
         reference = np.array([self._reference_rows[k] / self.commands[k].scale for k in held])
         least, usual = (float(np.linalg.svd(A, compute_uv=False)[-1]) for A in (rows, reference))
         return least < SMALL * usual

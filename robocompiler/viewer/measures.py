@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.numerics import se3
 from robocompiler.runtime.manifold import rotation
 
 Array = NDArray[np.float64]
@@ -29,14 +30,22 @@ class Slopes:
     L: Array
 
 
+@dataclass(frozen=True)
+class Since:
+    """The state that a step started from: its configuration q (nq,) and the measure's value there."""
+
+    q: Array
+    value: float
+
+
 class Measure(Protocol):
     """A scalar s(q) with its derivative along the mechanism."""
 
-    def value(self, at: Slopes) -> float:
-        """s(q), in m or rad."""
+    def value(self, at: Slopes, since: Since) -> float:
+        """s(q), in m or rad; only a `TurnMeasure` needs to know `since` when."""
         ...
 
-    def row(self, at: Slopes) -> Array:
+    def row(self, at: Slopes, since: Since) -> Array:
         """ds/du (d,)."""
         ...
 
@@ -47,11 +56,11 @@ class PortMeasure:
 
     index: int
 
-    def value(self, at: Slopes) -> float:
+    def value(self, at: Slopes, since: Since) -> float:
         """l_k(q)."""
         return float(at.ports[self.index])
 
-    def row(self, at: Slopes) -> Array:
+    def row(self, at: Slopes, since: Since) -> Array:
         """The port's row of L."""
         return np.asarray(at.L[self.index])
 
@@ -63,11 +72,11 @@ class CoordinateMeasure:
     q_index: int
     v_index: int
 
-    def value(self, at: Slopes) -> float:
+    def value(self, at: Slopes, since: Since) -> float:
         """q_i."""
         return float(at.q[self.q_index])
 
-    def row(self, at: Slopes) -> Array:
+    def row(self, at: Slopes, since: Since) -> Array:
         """The velocity's row of E."""
         return np.asarray(at.E[self.v_index])
 
@@ -83,11 +92,11 @@ class AngleMeasure:
     omega: int
     axis: int
 
-    def value(self, at: Slopes) -> float:
+    def value(self, at: Slopes, since: Since) -> float:
         """The angle, in (-pi, pi]."""
         return float(angles_of(rotation(at.q[self.quaternion : self.quaternion + 4]))[self.axis])
 
-    def row(self, at: Slopes) -> Array:
+    def row(self, at: Slopes, since: Since) -> Array:
         """Its row of T^-1 E, with omega = T(roll, pitch) d(roll, pitch, yaw)/dt."""
         roll, pitch, _ = angles_of(rotation(at.q[self.quaternion : self.quaternion + 4]))
         return np.asarray(angle_rates(roll, pitch)[self.axis] @ at.E[self.omega : self.omega + 3])
@@ -101,14 +110,48 @@ class PlaceMeasure:
     v_start: int
     axis: int
 
-    def value(self, at: Slopes) -> float:
+    def value(self, at: Slopes, since: Since) -> float:
         """The coordinate, in m."""
         return float(at.q[self.q_start + self.axis])
 
-    def row(self, at: Slopes) -> Array:
+    def row(self, at: Slopes, since: Since) -> Array:
         """Its row of R E: the joint's linear velocity is in the axes of frame b."""
         R = rotation(at.q[self.q_start + 3 : self.q_start + 7])
         return np.asarray(R[self.axis] @ at.E[self.v_start + 3 : self.v_start + 6])
+
+
+@dataclass(frozen=True)
+class TurnMeasure:
+    """How far a quaternion joint has turned about an axis of frame b: the integral of one angular velocity.
+
+    No coordinate belongs to a single angular velocity, so the value adds up from state to state: with
+    phi = log(R_since^T R), it grows by phi_axis, whose rate is the row of J_r(phi)^-1 omega.
+    """
+
+    quaternion: int
+    omega: int
+    axis: int
+
+    def value(self, at: Slopes, since: Since) -> float:
+        """The turn in rad, from the value of the last state."""
+        return since.value + float(self._phi(at, since)[self.axis])
+
+    def row(self, at: Slopes, since: Since) -> Array:
+        """Its row of J_r^-1 E."""
+        rates = inverse_right_jacobian(self._phi(at, since))
+        return np.asarray(rates[self.axis] @ at.E[self.omega : self.omega + 3])
+
+    def _phi(self, at: Slopes, since: Since) -> Array:
+        place = slice(self.quaternion, self.quaternion + 4)
+        return se3.log(rotation(since.q[place]).T @ rotation(at.q[place]), np.zeros(3))[:3]
+
+
+def inverse_right_jacobian(phi: Array) -> Array:
+    """J_r(phi)^-1 (3, 3) = I + phi^ / 2 + (1 - (t/2) cot(t/2)) / t^2 phi^ phi^, with t = |phi| below pi."""
+    t = float(np.linalg.norm(phi))
+    factor = 1 / 12 + t * t / 720 if t < 1e-3 else (1 - t / 2 / math.tan(t / 2)) / (t * t)
+    hat = se3.skew(phi)
+    return np.asarray(np.eye(3) + hat / 2 + factor * hat @ hat)
 
 
 def angles_of(R: Array) -> Array:
