@@ -12,7 +12,7 @@ from typing import Any
 
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.compiler import PORTABLE
-from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
+from robocompiler.backend.derivatives_view import DerivativesView, derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
 from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
 from robocompiler.backend.lanes_view import batch_units, lanes_view
@@ -84,8 +84,9 @@ def emit(
     driving: dict[str, str] = {}
     for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
         driving[f"{prefix}_drives.{kind}"] = render(f"drives.{kind}.j2", r=view, d=mechanics, s=drives)
-    lanes = _batch(view, mechanics, real) if batch and mechanics else {}
-    slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
+    steep = derivatives_view(program, view, real) if derivatives and mechanics else None
+    lanes = _batch(view, mechanics, steep, real) if batch and mechanics else {}
+    slopes = _derivatives(view, mechanics, steep) if mechanics and steep else {}
     digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **driving, **lanes, **slopes})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
@@ -145,26 +146,19 @@ def _whole_units(
     )
 
 
-def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
-    """The files of the batch functions."""
-    lanes, prefix = lanes_view(mechanics, view.prefix, real, bool(view.np)), view.prefix
-    wanted = {
-        "lanes.h": "lanes.h.j2",
-        "batch.h": "batch.h.j2",
-        "batch.c": "batch.c.j2",
-        "lanes_dynamics.c": "lanes_dynamics.c.j2",
-    }
-    if mechanics.nt:
-        wanted["lanes_trigonometry.c"] = "lanes_trigonometry.c.j2"
-    files = {f"{prefix}_{name}": render(template, r=view, d=mechanics, b=lanes) for name, template in wanted.items()}
+def _batch(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView | None, real: Real) -> dict[str, str]:
+    """The files of the batch functions; with those of the derivatives where they are given."""
+    lanes, prefix = lanes_view(mechanics, slopes, view.prefix, real, bool(view.np)), view.prefix
+    names = ["lanes.h", "batch.h", "batch.c", "lanes_dynamics.c", *(["lanes_derivatives.c"] if slopes else [])]
+    files = {f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, b=lanes, s=slopes) for name in names}
+    files |= {t.file: render("lanes_trigonometry.c.j2", r=view, t=t) for t in lanes.trigonometry}
     return {**files, **{kernel.file: render("lanes_kernel.c.j2", r=view, k=kernel) for kernel in lanes.kernels}}
 
 
-def _derivatives(program: RobotProgram, view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
+def _derivatives(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView) -> dict[str, str]:
     """The files of the derivatives."""
-    slopes, prefix = derivatives_view(program, view, real), view.prefix
     files = {
-        f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, s=slopes)
+        f"{view.prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, s=slopes)
         for name in ("derivatives.h", "slopes.h", "derivatives.c")
     }
     return {**files, **{kernel.file: render("slope_kernel.c.j2", r=view, k=kernel) for kernel in slopes.kernels}}
