@@ -17,6 +17,7 @@ from robocompiler.runtime.library import Library
 Array = NDArray[np.float64]
 
 BLOCK = 64  # states below which another thread costs more than it saves
+SHARES = 8  # blocks for each thread
 
 
 class Batch:
@@ -173,12 +174,17 @@ class Batch:
             for array in out
         ]  # fmt: skip
         status = np.zeros(count, dtype=np.intc)
-        blocks = self._blocks(count, threads)
-        if len(blocks) > 1:
-            list(self._pool.map(lambda block: self._call(name, block, inputs, results, status), blocks))
-        else:
-            for block in blocks:
+        workers = self._workers(count, threads)
+        blocks = iter(self._blocks(count, workers))
+
+        def work() -> None:
+            for block in blocks:  # whoever is free takes the next: a thread that wakes late does less
                 self._call(name, block, inputs, results, status)
+
+        others = [self._pool.submit(work) for _ in range(workers - 1)]
+        work()
+        for other in others:
+            other.result()
         self._judge(name, status)
         if out is None:
             return [np.asarray(result, dtype=np.float64) for result in results]
@@ -187,14 +193,18 @@ class Batch:
                 array[...] = result
         return list(out)
 
-    def _blocks(self, count: int, threads: int | None) -> list[slice]:
+    def _workers(self, count: int, threads: int | None) -> int:
+        """Threads that share `count` states, the calling one included."""
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads}")
-        most = _cores() if threads is None else threads
-        parts = max(1, min(most, count // BLOCK if threads is None else count))
-        size = -(-count // parts) if count else 0
-        lanes = self.lanes
-        size = -(-size // lanes) * lanes
+        most = min(_cores(), count // BLOCK) if threads is None else min(threads, count)
+        return max(1, most)
+
+    def _blocks(self, count: int, workers: int) -> list[slice]:
+        """Some blocks for each worker, of whole passes of lanes."""
+        parts = 1 if workers == 1 else max(workers, min(SHARES * workers, count // BLOCK))
+        size = -(-count // parts)
+        size = -(-size // self.lanes) * self.lanes
         return [slice(start, min(start + size, count)) for start in range(0, count, size or 1)]
 
     def _call(
