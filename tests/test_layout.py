@@ -215,7 +215,8 @@ def tracked() -> list[Path]:
 # keeps each expression from matching itself here.
 _MACHINE = re.compile(r"/w[o]rk/|/h[o]me/[a-z]|/r[o]ot/|/U[s]ers/[A-Za-z]")
 _UNFINISHED = re.compile(r"\bT[O]DO\b|\bF[I]XME\b|\bX[X]X\b|\bH[A]CK\b|\bfor n[o]w\b")
-_UNSAFE = re.compile(r"\be[v]al\(|shell=T[r]ue|\be[x]ec\(|\bos\.s[y]stem\(|yaml\.l[o]ad\((?!.*Safe)")
+# (a method that CasADi asks for has the same name as the builtin)
+_UNSAFE = re.compile(r"(?<!def )\be[v]al\(|shell=T[r]ue|\be[x]ec\(|\bos\.s[y]stem\(|yaml\.l[o]ad\((?!.*Safe)")
 
 
 @pytest.mark.parametrize(
