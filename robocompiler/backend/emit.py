@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.collection import paused_collection
 from robocompiler.backend.compiler import PORTABLE
 from robocompiler.backend.derivatives_view import DerivativesView, derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
@@ -55,6 +56,7 @@ class Emission:
     warnings: tuple[str, ...] = ()
 
 
+@paused_collection()
 def emit(
     program: RobotProgram,
     real: Real = "double",
