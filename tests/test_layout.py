@@ -33,12 +33,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it
+    "report": LEAVES | {"records", "graph", "symbolic", "numerics", "analysis", "runtime"},  # the page of `inspect`
     "bench": LEAVES | {"records", "symbolic", "backend", "runtime", "oracle", "check"},  # times and errors
 }
 # The manifest is the contract between a compile and a load, so its format number and checksum are said once, there.
 CONTRACT = {"backend": {"robocompiler.runtime.manifest"}}
 # The rest joins the parts: the line of passes, the public names, the command line.
-JOINS = {"__init__", "compiler", "casadi", "export", "cli", "report"}
+JOINS = {"__init__", "compiler", "casadi", "export", "cli"}
 
 THIRD_PARTY_AT_LOAD = {"cffi", "pycparser", "numpy"}  # pycparser reads declarations for cffi
 REFUSED_AT_LOAD = ("casadi", "yaml", "ruamel", "scipy", "networkx", "jinja2", "click", "rich")
