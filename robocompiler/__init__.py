@@ -108,6 +108,8 @@ def __getattr__(name: str) -> Any:
     """What is imported when it is first asked for: `load` needs no CasADi, and a compile that stands no numpy."""
     if name in ("casadi", "export"):
         return importlib.import_module(f"robocompiler.{name}")
+    if name == "redundancy":
+        return importlib.import_module("robocompiler.runtime.redundancy")
     if name in ("Robot", "load"):
         found = getattr(importlib.import_module("robocompiler.runtime.robot"), name)
         globals()[name] = found
