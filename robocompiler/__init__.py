@@ -65,7 +65,8 @@ def compile(
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
         repair: make nearly redundant loops exact first (docs/repair.md); what that changes is told as a UserWarning.
         options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch,
-            derivatives, portable (the same numbers on every machine, instead of code for this processor).
+            derivatives, resolution (docs/redundancy.md), portable (the same numbers on every machine, instead of code
+            for this processor).
 
     Raises:
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.

@@ -13,12 +13,14 @@ from robocompiler.runtime.redundancy.problem import Problem
 Array = NDArray[np.float64]
 
 
-def random_problem(random: np.random.Generator, kind: str) -> tuple[Problem, Array]:
+def random_problem(random: np.random.Generator, kind: str, d: int = 0) -> tuple[Problem, Array]:
     """(problem, W): 'loose' has a known interior point, 'tight' a known point on many rows, 'any' may be infeasible.
+
+    d: number of speeds, by chance if 0.
 
     Rows are repeated, parallel and of very different sizes, and several pass through one point in 'tight' ones.
     """
-    d = int(random.integers(1, 9))
+    d = d or int(random.integers(1, 9))
     m, k = int(random.integers(0, d + 1)), int(random.integers(0, 3 * d + 2))
     root = random.normal(size=(d, d)) + 2 * np.eye(d)
     W = root @ root.T
