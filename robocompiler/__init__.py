@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from robocompiler.errors import (
     AssemblyError,
     CompileError,
+    InfeasibleTaskError,
     LoadError,
     ModelError,
     Problem,
@@ -35,6 +36,7 @@ __version__ = VERSION
 __all__ = [
     "AssemblyError",
     "CompileError",
+    "InfeasibleTaskError",
     "LoadError",
     "ModelError",
     "Problem",
