@@ -16,6 +16,7 @@ from c_support import ZIG_CC, run_compiler
 from mechanics_support import shipped
 from numpy.typing import NDArray
 from redundancy_support import feasible, irreducible, kkt_miss, random_problem
+from test_parameters_dynamics import LOADED, _four_bar, opened
 
 import robocompiler as rc
 from robocompiler.backend.emit import emit
@@ -27,6 +28,8 @@ from robocompiler.backend.symbols import forbidden_symbols
 from robocompiler.backend.toolchain import STRICT
 from robocompiler.compiler import run_front_end
 from robocompiler.errors import InfeasibleTaskError
+from robocompiler.records.model import Mechanism
+from robocompiler.records.reader import mechanism_from_dict
 from robocompiler.runtime.redundancy.problem import Problem, Solution
 from robocompiler.runtime.redundancy.solver import solve
 
@@ -317,10 +320,24 @@ def test_poses_and_more_freedoms_than_rows(resolving: Callable[[str], Calls]) ->
     assert calls.task([("tool", 0, twist)], q)[0] == BAD_INDEX
 
 
-@pytest.mark.parametrize(("name", "real"), [("five_bar", "double"), ("five_bar", "float"), ("crane", "double")])
-def test_the_text_is_strict_c_and_cxx_and_calls_only_libm(name: str, real: Real, tmp_path: Path) -> None:
-    emission = emit(run_front_end(shipped(name)).program, real, resolution=True)
-    assert emission == emit(run_front_end(shipped(name)).program, real, resolution=True)
+PENDULUM = {  # neither ports nor limits: no rows at all
+    "robocompiler": 1,
+    "name": "pendulum",
+    "bodies": {"bob": {"mass": 0.5, "com": [0.2, 0.01, 0], "inertia": [0.001, 0.004, 0.005, 0, 0, 0]}},
+    "joints": {"pivot": {"type": "revolute", "a": {"body": "world"}, "b": {"body": "bob"}, "axis": [0, 1, 0]}},
+}
+TEXTS: dict[str, tuple[Callable[[], Mechanism], Real]] = {
+    "five_bar": (lambda: shipped("five_bar"), "double"),
+    "five_bar_float": (lambda: shipped("five_bar"), "float"),
+    "parameters": (lambda: opened("fourbar", _four_bar, LOADED, "loaded_resolution"), "double"),
+    "pendulum": (lambda: mechanism_from_dict(PENDULUM), "double"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_text_is_strict_c_and_cxx_and_calls_only_libm(name: str, tmp_path: Path) -> None:
+    build, real = TEXTS[name]
+    emission = emit(run_front_end(build()).program, real, resolution=True)
     for path, text in emission.files.items():
         (tmp_path / path).write_text(text)
     for unit in ("qp", "resolution"):
@@ -328,11 +345,34 @@ def test_the_text_is_strict_c_and_cxx_and_calls_only_libm(name: str, real: Real,
         run_compiler(("gcc",), *STRICT, "-O2", "-c", source, "-o", str(tmp_path / f"{unit}.o"))
         run_compiler(("gcc",), "-x", "c++", *CXX, "-fsyntax-only", source)
         run_compiler(ZIG_CC, *STRICT, "-O1", "-c", source, "-o", str(tmp_path / f"{unit}_clang.o"))
-        own = {symbol for symbol in forbidden_symbols(tmp_path / f"{unit}.o", real) if not symbol.startswith(name)}
-        assert own == set()
+        found = forbidden_symbols(tmp_path / f"{unit}.o", real)
+        assert {symbol for symbol in found if not symbol.startswith(emission.prefix)} == set()
 
 
-def test_nothing_of_it_is_there_unless_asked_for() -> None:
+def test_the_text_is_the_same_every_time_and_there_only_when_asked_for() -> None:
     program = run_front_end(shipped("fourbar")).program
-    assert not [path for path in emit(program).files if "resolution" in path or "_qp" in path]
-    assert {"fourbar_qp.c", "fourbar_resolution.c"} <= set(emit(program, resolution=True).files)
+    plain, more = emit(program).files, emit(program, resolution=True).files
+    added = {"fourbar_qp.c", "fourbar_resolution.c", "fourbar_resolution.h"}
+    assert set(more) - set(plain) == added
+    assert more == emit(program, resolution=True).files
+    unchanged = set(plain) - {"README.md", "fourbar.cmake", "fourbar_identity.c"}
+    assert {path for path in plain if plain[path] == more[path]} >= unchanged
+
+
+def test_a_robot_without_limits_and_one_in_single_precision(tmp_path: Path) -> None:
+    free = Calls(rc.compile(mechanism_from_dict(PENDULUM), output=tmp_path, resolution=True, extra_flags=("-O0",)))
+    assert free.rows == []
+    status, u, multipliers = free.resolve("resolve", free.robot.reference, 1, np.eye(1), np.array([0.7]), None, 0.1)
+    assert (status, u.tolist()) == (OK, [0.7])
+    assert multipliers[0] == pytest.approx(-0.7 * float(free.robot.mass_matrix(free.robot.reference)[0, 0]))
+    single = Calls(
+        rc.compile(shipped("five_bar"), output=tmp_path, real="float", resolution=True, extra_flags=("-O0",))
+    )
+    q = single.robot.reference
+    for twist, wanted in (([0, 0, 0, 0.5, 0, 0.2], OK), ([0, 0, 0, 60.0, 0, 60.0], CONFLICT)):
+        status, n, J, w = single.task([("toe", 40, np.array(twist))], q)
+        assert (status, n) == (OK, 2)
+        status, u, _ = single.resolve("resolve", q, n, J, w, None, 0.02)
+        assert status == wanted
+        if status == OK:
+            np.testing.assert_allclose(single.robot.task_jacobian("toe", q)[[3, 5]] @ u, [0.5, 0.2], atol=2e-6)
