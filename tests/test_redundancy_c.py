@@ -60,7 +60,7 @@ class Solver:
         (folder / "alone_qp.c").write_text(render("qp.c.j2", r=words, s=view))
         library = folder / "alone.so"
         run_compiler(
-            ("gcc",), *STRICT, "-O2", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC",
+            ("gcc",), *STRICT, "-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC",
             str(folder / "alone_qp.c"), "-lm", "-o", str(library),
         )  # fmt: skip
         self.ffi = cffi.FFI()
@@ -82,14 +82,14 @@ class Solver:
         return int(status), u.astype(np.float64), found[:m], found[m : m + k]
 
 
-@pytest.fixture(scope="module", params=["double", "float"])
-def solver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Solver:
-    return Solver(tmp_path_factory.mktemp(request.param), request.param)
-
-
 @pytest.fixture(scope="module")
 def double(tmp_path_factory: pytest.TempPathFactory) -> Solver:
-    return Solver(tmp_path_factory.mktemp("double_alone"), "double")
+    return Solver(tmp_path_factory.mktemp("double"), "double")
+
+
+@pytest.fixture(scope="module", params=["double", "float"])
+def solver(request: pytest.FixtureRequest, double: Solver, tmp_path_factory: pytest.TempPathFactory) -> Solver:
+    return double if request.param == "double" else Solver(tmp_path_factory.mktemp("float"), "float")
 
 
 @pytest.mark.parametrize("kind", ["loose", "tight"])
@@ -133,7 +133,7 @@ def test_its_minimisers_are_those_of_the_python_resolution(double: Solver) -> No
 def test_conflicts_are_those_of_the_linear_program(double: Solver) -> None:
     random = np.random.default_rng(13)
     answers = {OK: 0, CONFLICT: 0}
-    for _ in range(120):
+    for _ in range(70):
         problem, W = random_problem(random, "any", D)
         holds, gap = feasible(problem.J, problem.w, problem.A, problem.b)
         if 1e-9 < gap < 1e-6:
@@ -151,7 +151,7 @@ def test_conflicts_are_those_of_the_linear_program(double: Solver) -> None:
         assert np.all(np.abs(problem.J.T @ mu + problem.A.T @ lam) <= 1e-8 * size.max())
         assert problem.w @ mu + problem.b @ lam < 0
         assert irreducible(problem, np.flatnonzero(mu).tolist(), np.flatnonzero(lam).tolist())
-    assert min(answers.values()) > 20
+    assert min(answers.values()) > 12
 
 
 def test_what_it_refuses(double: Solver) -> None:
@@ -327,7 +327,6 @@ PENDULUM = {  # neither ports nor limits: no rows at all
     "joints": {"pivot": {"type": "revolute", "a": {"body": "world"}, "b": {"body": "bob"}, "axis": [0, 1, 0]}},
 }
 TEXTS: dict[str, tuple[Callable[[], Mechanism], Real]] = {
-    "five_bar": (lambda: shipped("five_bar"), "double"),
     "five_bar_float": (lambda: shipped("five_bar"), "float"),
     "parameters": (lambda: opened("fourbar", _four_bar, LOADED, "loaded_resolution"), "double"),
     "pendulum": (lambda: mechanism_from_dict(PENDULUM), "double"),

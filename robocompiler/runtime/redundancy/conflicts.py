@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.errors import MissingPackageError
+from robocompiler.errors import MissingPackageError, RoboCompilerError
 from robocompiler.runtime.redundancy.problem import Problem, row_units
 
 Array = NDArray[np.float64]
@@ -76,7 +76,10 @@ def _certificate(rows: Array, allowed: NDArray[np.bool_]) -> Array | None:
         return None
     target = np.zeros(len(rows))
     target[-1] = -1.0
-    weights, miss = nnls(rows[:, allowed], target)
+    try:
+        weights, miss = nnls(rows[:, allowed], target)
+    except RuntimeError as error:  # its bound on iterations
+        raise RoboCompilerError(f"the rows of a conflict were not found: {error}") from None
     if miss > CONFLICT:
         return None
     found = np.zeros(rows.shape[1])
