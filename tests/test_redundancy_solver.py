@@ -131,6 +131,7 @@ def _problem(J: list[list[float]], w: list[float], A: list[list[float]], b: list
     )  # fmt: skip
 
 
+@needs_solver
 def test_a_far_bound_does_not_hide_a_conflict_of_near_ones() -> None:
     found = solve(_problem([[1, 0]], [2e-6], [[0, 1], [1, 0], [-1, 0]], [1e9, 1e-6, 1e-6]))
     assert isinstance(found, Conflict)
@@ -139,6 +140,7 @@ def test_a_far_bound_does_not_hide_a_conflict_of_near_ones() -> None:
     assert found.gap == pytest.approx(0.5e-6)
 
 
+@needs_solver
 def test_a_row_of_zeros_holds_or_conflicts_alone() -> None:
     assert isinstance(solve(_problem([], [], [[0, 0]], [0.0])), Solution)
     found = solve(_problem([], [], [[0, 0], [1, 0]], [-1.0, 5.0]))
