@@ -23,8 +23,10 @@ from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import (
     drives_provenance,
     mechanics_provenance,
+    resolution_provenance,
 )
 from robocompiler.backend.rendering import render, text_digest
+from robocompiler.backend.resolution_view import resolution_files, resolution_units
 from robocompiler.backend.vectors import Vectors, reference_vectors
 from robocompiler.backend.views import RobotView
 from robocompiler.symbolic.program import RobotProgram
@@ -63,10 +65,12 @@ def emit(
     *,
     batch: bool = False,
     derivatives: bool = False,
+    resolution: bool = False,
     early: KinematicEmission | None = None,
 ) -> Emission:
     """Render every file of a robot; `batch`: with the functions that take many states at once; `derivatives`: with the
-    derivatives of the dynamics; `early`: what `emit_kinematics` gave for the same robot and precision.
+    derivatives of the dynamics; `resolution`: with redundancy resolution; `early`: what `emit_kinematics` gave for the
+    same robot and precision.
 
     CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
     cannot hold.
@@ -89,34 +93,38 @@ def emit(
     steep = derivatives_view(program, view, real) if derivatives and mechanics else None
     lanes = _batch(view, mechanics, steep, real) if batch and mechanics else {}
     slopes = _derivatives(view, mechanics, steep) if mechanics and steep else {}
-    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **driving, **lanes, **slopes})
+    resolving = resolution_files(program, view, mechanics, real) if resolution and mechanics else {}
+    more = {**driving, **lanes, **slopes, **resolving}
+    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **more})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**early.sources, **dynamics, **identity, **_sources({**driving, **lanes, **slopes})}
+    sources = {**early.sources, **dynamics, **identity, **_sources(more)}
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=tables, z=driven_tables),
         "README.md": render(
-            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes
+            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes,
+            resolution=resolving,
         ),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
     }  # fmt: skip
     return Emission(
         prefix=prefix,
-        files={**early.headers, **own, **driving, **lanes, **slopes, **sources, **others},
+        files={**early.headers, **own, **more, **sources, **others},
         units=early.units
         + _whole_units(program, prefix, dynamics, own)
         + _whole_units(program, prefix, identity, {})
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
-        + derivative_units(slopes, prefix, mechanics_provenance(program), own),
+        + derivative_units(slopes, prefix, mechanics_provenance(program), own)
+        + resolution_units(resolving, prefix, resolution_provenance(program)),
         module_units=tuple(block.name for block in program.blocks),
         module_support=early.module_support,
         headers=early.headers,
-        interface=_interface(prefix, {**early.headers, **driving, **lanes, **slopes}),
+        interface=_interface(prefix, {**early.headers, **more}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
@@ -125,7 +133,7 @@ def emit(
 
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
     """The headers that users include, one after the other."""
-    names = ("", "_drives", "_batch", "_derivatives")
+    names = ("", "_drives", "_batch", "_derivatives", "_resolution")
     return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 

@@ -85,6 +85,7 @@ def robocompile() -> None:
 )
 @click.option("--batch", is_flag=True, help="With functions over many states at once (vector lanes).")
 @click.option("--derivatives", is_flag=True, help="With derivatives of forward and inverse dynamics.")
+@click.option("--resolution", is_flag=True, help="With redundancy resolution: tasks within limits, and their solver.")
 @_repair()
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
@@ -103,7 +104,8 @@ def compile_command(
         mechanism, repaired = _repaired(mechanism, options["quiet"])
     choices = BuildOptions(
         real=options["real"], cc=options["cc"], emit_only=options["emit_only"], workers=options["jobs"],
-        batch=options["batch"], derivatives=options["derivatives"], portable=options["portable"],
+        batch=options["batch"], derivatives=options["derivatives"], resolution=options["resolution"],
+        portable=options["portable"],
         extra_flags=("-O0",) if options["fast_compile"] else (),
     )  # fmt: skip
     facts = _compiled_facts(source, mechanism, output, independent, supports, choices, options["quiet"])

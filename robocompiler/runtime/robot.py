@@ -16,13 +16,13 @@ from robocompiler.runtime.batch import Batch
 from robocompiler.runtime.casadi_calls import casadi_function
 from robocompiler.runtime.derivatives import Derivatives
 from robocompiler.runtime.description import Description, unknown
-from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
 from robocompiler.runtime.prepared import Prepared
+from robocompiler.runtime.redundancy.interface import ResolutionInterface
 
 
-class Robot(DriveInterface):
+class Robot(ResolutionInterface):
     """A compiled robot in one chart.
 
     q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the
