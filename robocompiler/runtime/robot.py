@@ -15,13 +15,13 @@ from robocompiler.runtime.base import Array
 from robocompiler.runtime.batch import Batch
 from robocompiler.runtime.derivatives import Derivatives
 from robocompiler.runtime.description import Description, unknown
-from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
 from robocompiler.runtime.prepared import Prepared
+from robocompiler.runtime.simulation.interface import SimulationInterface
 
 
-class Robot(DriveInterface):
+class Robot(SimulationInterface):
     """A compiled robot in one chart.
 
     q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the
