@@ -108,4 +108,4 @@ def first_zero(value: Callable[[float], float], before: float, h: float, after: 
         else:
             right, f_right = middle, f_middle
         bisect = not bisect
-    return right
+    return float(right)

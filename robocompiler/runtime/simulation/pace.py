@@ -22,6 +22,7 @@ class Pace:
         self._adaptive = adaptive(method)
         self._wish = min(step, FIRST)
         self.rejected = 0
+        self.tried = 0.0  # length (s) of the fixed step that was tried last
 
     def again(self, state: State, rate: Rate, h: float, source: Source) -> State:
         """The state a given time h after `state`, by one step (within a step that was accepted)."""
@@ -33,7 +34,8 @@ class Pace:
             return self._adapted(state, rate, limit, source)
         remaining = limit - state.t
         pieces = max(1, math.ceil(remaining / self._step - 1e-9))
-        found = take(self._plant, self._method, state, rate, remaining / pieces, source, self._rtol).state
+        self.tried = remaining / pieces
+        found = take(self._plant, self._method, state, rate, self.tried, source, self._rtol).state
         return _at(found, limit) if pieces == 1 else found
 
     def _adapted(self, state: State, rate: Rate, limit: float, source: Source) -> State:

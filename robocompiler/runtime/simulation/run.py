@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocompiler.runtime.simulation import singularity
+from robocompiler.runtime.simulation.approach import approach
 from robocompiler.runtime.simulation.controllers import Actuation
 from robocompiler.runtime.simulation.events import (
     Action,
@@ -25,12 +26,14 @@ from robocompiler.runtime.simulation.pace import Pace
 from robocompiler.runtime.simulation.plant import Plant
 from robocompiler.runtime.simulation.recorder import Recorder
 from robocompiler.runtime.simulation.result import End
+from robocompiler.runtime.simulation.singularity import PivotMonitor
 from robocompiler.runtime.simulation.state import Rate, Refused, State
 
 Array = NDArray[np.float64]
 Progress = Callable[[float, float], None]
 
 EVENT_WIDTH = 1e-10  # s
+NEAR = 0.05  # smallest pivot, over that at the probed poses, below which a step fails because of it
 BEAT = 0.1  # seconds between calls of the progress function
 
 
@@ -40,6 +43,7 @@ class Run:
     def __init__(
         self,
         plant: Plant,
+        monitor: PivotMonitor,
         pace: Pace,
         actuation: Actuation,
         events: Sequence[Event],
@@ -47,6 +51,7 @@ class Run:
         every: int,
         progress: Progress | None,
     ) -> None:
+        self._monitor = monitor
         self._plant, self._pace, self._actuation, self._events = plant, pace, actuation, tuple(events)
         self._recorder, self._every, self._progress = recorder, every, progress
         self.occurrences: list[Occurrence] = []
@@ -77,9 +82,7 @@ class Run:
             try:
                 state, values, end = self._advance(state, rate, values, min(t_end, self._actuation.next_sample))
             except Refused as refused:
-                if self.steps % self._every:
-                    self._record(state, rate)
-                return self._refused(refused, state)
+                return self._cannot_step(refused, state, rate, values)
 
     # --- one step ---
 
@@ -180,6 +183,34 @@ class Run:
 
     def _refused(self, refused: Refused, state: State) -> End:
         return End(refused.kind, state.t, refused.message)
+
+    def _cannot_step(self, refused: Refused, state: State, rate: Rate, values: Array) -> End:
+        """The end where the next step is refused; a singular pose within a fixed step is told as such."""
+        if self.steps % self._every:
+            self._record(state, rate)
+        if not self._pace.tried:
+            return self._refused(refused, state)
+
+        def singular(ahead: State) -> bool:
+            hits = self._hits(values, self._values(ahead))
+            return any(self._events[k].name == singularity.NAME for k in hits)
+
+        found = approach(
+            state, rate, self._pace.tried, lambda s, r, h: self._pace.again(s, r, h, self._actuation),
+            lambda s: self._plant.rate(s, self._actuation), singular,
+        )  # fmt: skip
+        if found.passed:
+            text = f"{refused.message}; shorter steps get past: choose a smaller step, or a method with error control"
+            return End(refused.kind, state.t, text)
+        self._record(found.state, found.rate)
+        least, module = self._monitor.measure(found.state.q)
+        if least < NEAR:
+            text = (
+                f"the port chart is nearly singular at t = {found.state.t:.9g} s: the smallest pivot of {module} is "
+                f"{least:.2g} of that at the probed poses; choose other independents to go on"
+            )
+            return End("singular", found.state.t, text, singularity.NAME)
+        return End(refused.kind, found.state.t, refused.message)
 
     def _record(self, state: State, rate: Rate) -> None:
         plant = self._plant

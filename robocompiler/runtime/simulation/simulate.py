@@ -77,7 +77,7 @@ def simulate(
         _refuse_beyond(chosen, state)
     recorder = Recorder(columns_of(robot), settings.log)
     pace = Pace(plant, method_named(settings.method), settings.step, settings.rtol)
-    run = Run(plant, pace, Actuation(robot, controller), watched, recorder, settings.every, progress)
+    run = Run(plant, monitor, pace, Actuation(robot, controller), watched, recorder, settings.every, progress)
     begin = time.monotonic()
     end = _guarded(run, state, duration, recorder)
     statistics = Statistics(run.steps, pace.rejected, plant.evaluations, time.monotonic() - begin)

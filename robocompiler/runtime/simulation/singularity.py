@@ -11,7 +11,7 @@ from robocompiler.runtime.simulation.plant import Plant
 Array = NDArray[np.float64]
 
 NAME = "singular"
-LEAST = 1e-3  # of the smallest pivot at the probed poses
+LEAST = 1e-2  # of the smallest pivot at the probed poses
 
 
 class PivotMonitor:
