@@ -26,8 +26,8 @@ from robocompiler.runtime.simulation.tracking import (
 )
 
 __all__ = [
-    "Commands", "CompiledController", "Controller", "CubicSpline", "Direct", "End", "Event", "GravityFeedforward", "Impact",
-    "InverseDynamics", "Jump", "Log", "NoFeedforward", "NoFriction", "Note", "Occurrence", "Reference", "Sampled",
-    "Simulation", "SmoothFriction", "Statistics", "Stop", "TrackingController", "Wanted", "joint_limits", "port_limits",
-    "port_speed_limits", "read_log", "through_independents", "through_ports",
+    "Commands", "CompiledController", "Controller", "CubicSpline", "Direct", "End", "Event", "GravityFeedforward",
+    "Impact", "InverseDynamics", "Jump", "Log", "NoFeedforward", "NoFriction", "Note", "Occurrence", "Reference",
+    "Sampled", "Simulation", "SmoothFriction", "Statistics", "Stop", "TrackingController", "Wanted", "joint_limits",
+    "port_limits", "port_speed_limits", "read_log", "through_independents", "through_ports",
 ]  # fmt: skip

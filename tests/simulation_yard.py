@@ -1,4 +1,4 @@
-"""Four bodies that move on their own, with closed-form motions: a pendulum, a top, a falling weight, a rubbing block."""
+"""Four bodies that move on their own, with known motions: a pendulum, a top, a falling weight, a rubbing block."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_a_controller_in_c_is_its_twin_in_python(robot: rc.Robot, tmp_path: Path
     wanted = robot.simulate(0.65, q, controller=sim.Sampled(law, 0.1), step=0.02)
     assert np.array_equal(found.u, wanted.u)
     assert np.abs(found.f).max() > 1.0
-    with pytest.raises(RuntimeError, match="control.so:step returned status 7 at t = "):
+    with pytest.raises(RuntimeError, match=r"control\.so:step returned status 7 at t = "):
         robot.simulate(2.0, q, controller=sim.CompiledController(library, 1, memory=16, sample_time=0.1), step=0.02)
     with pytest.raises(LoadError, match="no controller can be loaded"):
         sim.CompiledController(library, 1, name="stride")
@@ -226,9 +226,9 @@ def test_references_through_points(stewart: rc.Robot, robot: rc.Robot) -> None:
     for t in (0.0, 0.3, 0.5, 0.9):
         assert by_ports.at(t).l == pytest.approx(by_legs.at(t).l, abs=1e-10)
     assert by_ports.at(0.5).l == pytest.approx(lengths[1], abs=1e-10)
-    with pytest.raises(AssemblyError, match="cannot be assembled|cannot be reached|limits"):
+    with pytest.raises(AssemblyError, match=r"cannot be assembled|cannot be reached|limits"):
         sim.through_ports(stewart, times, lengths + np.array([[0.0], [3.0], [0.0]])).at(0.5)
-    with pytest.raises(ValueError, match="top_free:wx, .* have no coordinate of their own"):
+    with pytest.raises(ValueError, match=r"top_free:wx, .* have no coordinate of their own"):
         sim.through_independents(robot, times, np.zeros((3, 9)))
 
 

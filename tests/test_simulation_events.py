@@ -131,7 +131,7 @@ def test_limits_of_joints_and_ports_end_a_motion_by_default(robot: rc.Robot) -> 
     assert joint.end.t == pytest.approx(5 / 6, abs=1e-9)
     assert "block is 5, limits [-5, 5]" in joint.end.message
     assert robot.simulate(1.0, u=u, step=0.01, friction=free, events=()).end.kind == "completed"
-    with pytest.raises(ValueError, match="starts beyond a port limit: push is 4.5"):
+    with pytest.raises(ValueError, match=r"starts beyond a port limit: push is 4\.5"):
         robot.simulate(1.0, robot.configuration({"block": 4.5}))
 
 

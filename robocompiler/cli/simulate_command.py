@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EARLY = 9  # exit code: the motion ended before its time
 _POSITIVE = click.FloatRange(min=0, min_open=True)
-METHODS = ("euler", "rk4", "bs32", "dopri5")
+METHODS = ("euler", "rk4", "ros2", "bs32", "dopri5")
 
 
 @robocompile.command("simulate", epilog=EXIT_CODE_TEXT, short_help="Simulate the motion of MODEL.")
@@ -108,7 +108,7 @@ def _simulated(robot: Robot, options: dict[str, Any], quiet: bool) -> Simulation
             if name not in robot.independent:
                 raise ValueError(f"--speed {name}: not an independent speed; these are: {', '.join(robot.independent)}")
             u[robot.independent.index(name)] = value
-        step = options["step"] or (1e-3 if options["method"] in ("euler", "rk4") else 0.1)
+        step = options["step"] or (1e-3 if options["method"] in ("euler", "rk4", "ros2") else 0.1)
         controller = controller_of(robot, q, options)
         with bar(options["duration"], quiet) as progress:
             return robot.simulate(
@@ -151,8 +151,8 @@ def _text(motion: Simulation, files: list[str]) -> str:
     lines += [f"event    {event.name} at {event.t:.9g} s {event.detail}".rstrip() for event in motion.events]
     lines += [f"limit    {port}: at its effort limit for {time:.4g} s" for port, time in motion.saturated.items()]
     lines.append(
-        f"steps    {said.steps} ({said.rejected} rejected), {said.evaluations} evaluations, {said.seconds:.2f} s on the "
-        "clock"
+        f"steps    {said.steps} ({said.rejected} rejected), {said.evaluations} evaluations, {said.seconds:.2f} s on "
+        "the clock"
     )
     lines.append(f"closure  largest scaled residual {motion.residual.max(initial=0.0):.2e}")
     lines += [f"written  {file}" for file in files]

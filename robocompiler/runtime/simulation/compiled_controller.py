@@ -20,8 +20,8 @@ class CompiledController:
     """The function `int NAME(double t, const double q[], const double u[], double f[], void *memory)` of a library.
 
     q (nq,), u (d,), f (nf,) as in `robot.coordinates`, `independent` and `ports`; memory: `memory` bytes that are zero
-    at first and kept from call to call.  f holds zeros before each call.  A status other than 0 ends the simulation with a
-    RuntimeError.  The library is the user's own code: nothing guards against what it does.
+    at first and kept from call to call.  f holds zeros before each call.  A status other than 0 ends the run with
+    a RuntimeError.  The library is the user's own code: nothing guards against what it does.
     """
 
     def __init__(

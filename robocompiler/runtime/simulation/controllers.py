@@ -36,7 +36,7 @@ Law = Callable[[float, Array, Array], Output]
 
 @runtime_checkable
 class Controller(Protocol):
-    """A law with a sample time: f = controller(t, q, u), efforts (nf,) in port order; with drives `Commands` or `Direct`.
+    """A law with a sample time: f = controller(t, q, u), efforts (nf,) of ports; with drives `Commands` or `Direct`.
 
     sample_time: seconds between samples, at 0, T, 2 T, ...; None: the law is continuous and evaluated at every stage of
     every step, so that it must not remember anything.  A plain function is a continuous controller.

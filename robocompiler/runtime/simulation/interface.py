@@ -48,7 +48,7 @@ class SimulationInterface(DriveInterface):
                 or a `Controller` with a sample time (zero-order hold).  None: no efforts.  Effort limits apply.
             wrenches: {frame: (moment about its origin; force)}, world axes; constant (6,) or a function of t.
             friction: `SmoothFriction(slip)` [slip 0.01 rad/s or m/s] or `NoFriction()`.
-            method: 'euler' (semi-implicit), 'rk4', or with error control 'bs32' and 'dopri5'.
+            method: 'euler' (semi-implicit), 'rk4', 'ros2' (for strong damping); with error control 'bs32' and 'dopri5'.
             step: the fixed step (s), or the largest one with error control.  Steps end at samples.
             rtol: error of a step with error control: tangent coordinates over their scales, speeds over their size.
             events: what to watch [limits of joints and port displacements, which end the motion]; () for nothing.  The

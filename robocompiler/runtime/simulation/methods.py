@@ -34,6 +34,22 @@ class SemiImplicit:
     order: int = 1
 
 
+@dataclass(frozen=True)
+class LinearlyImplicit:
+    """The Rosenbrock method ROS2 with A = d udot / d u by differences, for strong damping and friction.
+
+    (1 - gamma h A) k_1 = F(y),   (1 - gamma h A) k_2 = F(y + h k_1) - 2 k_1,   y + h (3 k_1 + k_2) / 2
+
+    Of order 2 for any A; with gamma = 1 - 1/sqrt(2) it damps what is stiff in u away (L-stable), whatever the step.
+    """
+
+    name: str = "ros2"
+    order: int = 2
+
+
+Methods = Method | SemiImplicit | LinearlyImplicit
+
+
 def _method(name: str, order: int, rows: tuple[tuple[float, ...], ...], b: tuple[float, ...],
             embedded: tuple[float, ...] | None = None) -> Method:  # fmt: skip
     a = np.zeros((len(b), len(b)))
@@ -61,18 +77,18 @@ DORMAND_PRINCE = _method(
     (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0),
     (5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40),
 )
-METHODS: dict[str, Method | SemiImplicit] = {
-    "euler": SemiImplicit(), "rk4": RK4, "bs32": BOGACKI_SHAMPINE, "dopri5": DORMAND_PRINCE,
+METHODS: dict[str, Methods] = {
+    "euler": SemiImplicit(), "ros2": LinearlyImplicit(), "rk4": RK4, "bs32": BOGACKI_SHAMPINE, "dopri5": DORMAND_PRINCE,
 }  # fmt: skip
 
 
-def method_named(name: str) -> Method | SemiImplicit:
+def method_named(name: str) -> Methods:
     """The method; ValueError for a name that is none, with the names that are."""
     if name not in METHODS:
         raise ValueError(f"no integration method is called {name!r}; these are: {', '.join(METHODS)}")
     return METHODS[name]
 
 
-def adaptive(method: Method | SemiImplicit) -> bool:
+def adaptive(method: Methods) -> bool:
     """Whether the method controls its step."""
     return isinstance(method, Method) and method.error is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from robocompiler.runtime.simulation.methods import Method, SemiImplicit, adaptive
+from robocompiler.runtime.simulation.methods import Method, Methods, adaptive
 from robocompiler.runtime.simulation.plant import Plant, Source
 from robocompiler.runtime.simulation.state import Rate, Refused, State
 from robocompiler.runtime.simulation.steps import Step, take
@@ -16,7 +16,7 @@ FIRST = 1e-3  # s; the first trial of an adaptive method, which then finds its o
 class Pace:
     """Takes steps of one method that never pass a given time."""
 
-    def __init__(self, plant: Plant, method: Method | SemiImplicit, step: float, rtol: float) -> None:
+    def __init__(self, plant: Plant, method: Methods, step: float, rtol: float) -> None:
         """step: the fixed step (s), or the largest one of an adaptive method; rtol: see `Plant.size`."""
         self._plant, self._method, self._step, self._rtol = plant, method, step, rtol
         self._adaptive = adaptive(method)

@@ -44,6 +44,7 @@ class Plant:
         limits = [port.limits.get("effort") for port in robot.ports]
         self.effort_limits = np.array([np.inf if limit is None else limit for limit in limits], dtype=np.float64)
         self._scales = self.description.column_scales
+        self.speed_scales = self._scales[robot._independent]
         self.evaluations = 0
 
     def _prepared(self, name: str) -> Prepared:
@@ -170,8 +171,7 @@ class Plant:
         """
         active = self.description.active
         theta = method_error[active] / self._scales[active]
-        own = self._scales[self.robot._independent]
-        speed = u_error / np.maximum(np.abs(new.u), own)
+        speed = u_error / np.maximum(np.abs(new.u), self.speed_scales)
         drive = z_error / np.maximum(np.abs(new.z), 1.0)
         parts = np.concatenate((theta, speed, drive)) / rtol
         return float(np.sqrt(np.mean(parts * parts))) if np.all(np.isfinite(parts)) else float("inf")

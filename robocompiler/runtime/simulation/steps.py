@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.runtime.simulation.methods import Method, SemiImplicit
+from robocompiler.runtime.simulation.methods import LinearlyImplicit, Method, Methods, SemiImplicit
 from robocompiler.runtime.simulation.plant import Plant, Source
 from robocompiler.runtime.simulation.state import Rate, State
 
@@ -27,12 +27,12 @@ class Step:
     error: float
 
 
-def take(
-    plant: Plant, method: Method | SemiImplicit, state: State, rate: Rate, h: float, source: Source, rtol: float
-) -> Step:
+def take(plant: Plant, method: Methods, state: State, rate: Rate, h: float, source: Source, rtol: float) -> Step:
     """The step of length h (s) from `state`, whose rate is given.  Raises Refused."""
     if isinstance(method, SemiImplicit):
         return _semi_implicit(plant, state, rate, h)
+    if isinstance(method, LinearlyImplicit):
+        return _linearly_implicit(plant, state, rate, h, source)
     return _runge_kutta(plant, method, state, rate, h, source, rtol)
 
 
@@ -65,3 +65,30 @@ def _runge_kutta(plant: Plant, method: Method, state: State, rate: Rate, h: floa
         return Step(new, 0.0)
     error = h * (method.error @ K)
     return Step(new, plant.size(error[:nv], error[nv : nv + d], error[nv + d :], new, rtol))
+
+
+GAMMA = 1 - 1 / np.sqrt(2)
+NUDGE = 1e-6  # scales per second by which speeds are changed to difference their accelerations
+
+
+def _linearly_implicit(plant: Plant, state: State, rate: Rate, h: float, source: Source) -> Step:
+    left = np.eye(state.u.size) - GAMMA * h * _speed_slopes(plant, state, rate, source)
+    k1 = np.linalg.solve(left, rate.udot)
+    theta = h * rate.v
+    ahead = State(state.t + h, plant.move(state.q, theta), state.u + h * k1, state.z + h * rate.zdot)
+    found = plant.rate(ahead, source)
+    k2 = np.linalg.solve(left, found.udot - 2 * k1)
+    mean = (rate.v + plant.tangent.rate(theta, found.v)) / 2  # A is zero for positions: these are Heun's
+    q = plant.close(plant.move(state.q, h * mean), state.t + h)
+    z = state.z + h * (rate.zdot + found.zdot) / 2
+    return Step(State(state.t + h, q, state.u + h * (3 * k1 + k2) / 2, z), 0.0)
+
+
+def _speed_slopes(plant: Plant, state: State, rate: Rate, source: Source) -> Array:
+    """d udot / d u (d, d) by forward differences."""
+    A = np.empty((state.u.size, state.u.size))
+    for k, scale in enumerate(plant.speed_scales):
+        u = state.u.copy()
+        u[k] += NUDGE * scale
+        A[:, k] = (plant.rate(State(state.t, state.q, u, state.z), source).udot - rate.udot) / (NUDGE * scale)
+    return A
