@@ -28,11 +28,9 @@ class Softness:
 
     def told(self) -> str:
         """In words."""
-        ends = (
-            f"end bodies {self.end_mass:g} kg, {self.end_inertia:g} kg m^2"
-            if self.end_mass
-            else "end bodies as exported"
-        )
+        ends = "model as exported"
+        if self.end_mass:
+            ends = f"end bodies given {self.end_mass:g} kg and {self.end_inertia:g} kg m²"
         return f"step {self.step:g} s, solref {self.stiffness * self.step:g} s, {ends}"
 
 

@@ -97,6 +97,7 @@ def _from_python(robot: Robot, path: Path, name: str, period: float | None) -> A
 
 
 def _where(path: Path, error: Exception) -> str:
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
+    own, trace = path.resolve(), traceback.extract_tb(error.__traceback__)
+    lines = [step.lineno for step in trace if Path(step.filename).resolve() == own]
     place = f"{path}:{lines[-1]}" if lines else str(path)
     return f"{place}: {type(error).__name__}: {error}"
