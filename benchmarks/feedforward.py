@@ -50,8 +50,9 @@ of L⁻ᵀ M_r L⁻¹) and ω = {bandwidth:g} rad/s, well above the references' 
 Both plants run the same law; MuJoCo's feedforward comes from our reduced dynamics too. Our plant closes its loops at
 every step; its dry friction is level · tanh(v / {slip:g}). MuJoCo {mujoco} holds loops softly: `solimp` 0.95 0.999
 1e-4, `solref` with damping 1 and the time constant told, Newton's solver, `implicitfast`; its friction is a constraint.
-The feedforward has no dry friction. Errors are l_ref − l over all ports and samples of {duration:g} s, in mm; closure
-is the largest of a run (ours scaled by the length of the robot, MuJoCo's in m or rad).
+A run of MuJoCo ends as diverging where an equality opens by more than 0.02 (m or rad). The feedforward has no dry
+friction. Errors are l_ref − l over all ports and samples of {duration:g} s, in mm; closure is the largest of a run
+(ours scaled by the length of the robot, MuJoCo's in m or rad).
 """
 
 

@@ -127,7 +127,7 @@ def test_controllers_of_the_user(work: Path) -> None:
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert failing.returncode == 2
-    assert "at t = 0.35 s: control.py:11: ZeroDivisionError: division by zero" in failing.stderr
+    assert "at t = 0.35 s: control.py:10: ZeroDivisionError: division by zero" in failing.stderr
     for word, words in (
         ("control.py:nothing", "must return a function"),
         ("control.py:absent", "AttributeError"),
