@@ -11,6 +11,7 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ sim = rc.simulation
 FORMATS = [
     "run.npz",
     pytest.param("run.parquet", marks=pytest.mark.skipif(
-        not any((Path(p) / "pyarrow").is_dir() for p in sys.path if p),
+        find_spec("pyarrow") is None,
         reason="pyarrow, of the simulate extra, is not installed",
     )),
 ]  # fmt: skip

@@ -24,7 +24,7 @@ class Acceptance:
         self._row_scales = self.description.augmented_scales()
         chart = self.description.charts[evaluation.chart]
         place = {int(index): k for k, index in enumerate(self.description.active)}
-        self.blocks = {
+        self._blocks = {
             m["name"]: (np.ix_(m["rows"], [place[i] for i in m["dependents"]]), m["sign"])
             for m in chart["modules"]
             if m["dependents"] and m["sign"]  # 0: more working rows than unknowns, whose selected ones mark no branch
@@ -47,13 +47,13 @@ class Acceptance:
     def off_branch(self, q: Array) -> list[str]:
         """Modules whose det R_p has not its sign of the reference."""
         J = self.evaluation.jacobian(q)
-        return [name for name, (block, sign) in self.blocks.items() if np.linalg.slogdet(J[block])[0] != sign]
+        return [name for name, (block, sign) in self._blocks.items() if np.linalg.slogdet(J[block])[0] != sign]
 
     def on_branch(self, q: Array, module: str) -> bool:
         """Whether one module's det R_p has its sign of the reference."""
-        if module not in self.blocks:
+        if module not in self._blocks:
             return True
-        block, sign = self.blocks[module]
+        block, sign = self._blocks[module]
         return bool(np.linalg.slogdet(self.evaluation.jacobian(q)[block])[0] == sign)
 
     def gaps(self, q: Array) -> dict[str, tuple[float, float]]:
