@@ -274,6 +274,19 @@ def test_smooth_friction_stops_a_block(robot: rc.Robot) -> None:
         sim.SmoothFriction(0.0)
 
 
+def test_strong_friction_is_for_the_linearly_implicit_method(robot: rc.Robot) -> None:
+    """Pushed with a third of its level, a block creeps at slip artanh(1/3); the rate of decay is 50 over the step."""
+    _, u_at = block(robot)
+    slip, step = 1e-4, 5e-3
+    settings = {"controller": lambda t, q, u: [LEVEL / 3], "friction": sim.SmoothFriction(slip), "step": step}
+    assert LEVEL / MASS / slip * step > 50
+    creeping = slip * math.atanh(1 / 3)
+    implicit = robot.simulate(0.5, method="ros2", **settings)
+    assert implicit.u[-20:, u_at] == pytest.approx(np.full(20, creeping), rel=1e-6)
+    explicit = robot.simulate(0.5, method="rk4", **settings)
+    assert np.abs(explicit.u[-20:, u_at] - creeping).max() > 5 * creeping
+
+
 def test_levels_of_friction_are_those_of_the_records(compiled: Callable[[str], rc.Robot]) -> None:
     """Far above the slip speed, the smooth friction is `robot.friction`: checked in a loop, with the slide's 3 N."""
     robot = compiled("slider_crank")

@@ -141,7 +141,7 @@ def test_a_keyboard_interrupt_keeps_what_there_is(robot: rc.Robot, tmp_path: Pat
 
     motion = robot.simulate(1.0, controller=raised, step=1e-3, log=tmp_path / "b.npz")
     assert motion.end.kind == "interrupted"
-    assert motion.t[-1] == pytest.approx(0.02, abs=1e-12)
+    assert motion.t[-1] == motion.end.t == pytest.approx(0.02, abs=1e-12)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

@@ -57,6 +57,7 @@ class Run:
         self.occurrences: list[Occurrence] = []
         self.saturated = np.zeros(len(plant.robot.ports))
         self.steps = 0
+        self.t = 0.0  # s; of the state that was reached
         self._bounced: set[int] = set()  # impacts whose value must have turned back one step later
         self._beat = time.monotonic()
 
@@ -65,6 +66,7 @@ class Run:
         values = self._values(state)
         end: End | None = None
         while True:
+            self.t = state.t
             self._actuation.sample(state)
             try:
                 rate = self._plant.rate(state, self._actuation)

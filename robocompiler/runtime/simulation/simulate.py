@@ -92,7 +92,7 @@ def _guarded(run: Run, state: State, duration: float, recorder: Recorder) -> End
         try:
             return run.go(state, duration, interrupts)
         except KeyboardInterrupt:
-            return End("interrupted", float("nan"), "interrupted within a step")
+            return End("interrupted", run.t, f"interrupted within the step from t = {run.t:.9g} s")
         finally:
             recorder.close()
 
