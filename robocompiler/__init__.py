@@ -109,7 +109,7 @@ def _repaired(mechanism: Mechanism) -> Mechanism:
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first asked for: `load` needs no CasADi, and a compile that stands no numpy."""
-    if name in ("casadi", "export"):
+    if name in ("casadi", "export", "simulation"):
         return importlib.import_module(f"robocompiler.{name}")
     if name == "redundancy":
         return importlib.import_module("robocompiler.runtime.redundancy")

@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "analysis": {"errors", "records", "graph", "symbolic", "numerics", "repair"},
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
+    "simulation": {"runtime"},
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it
     "report": LEAVES | {"records", "graph", "symbolic", "numerics", "analysis", "runtime"},  # the page of `inspect`
     "bench": LEAVES | {"records", "symbolic", "backend", "runtime", "oracle", "check"},  # times and errors

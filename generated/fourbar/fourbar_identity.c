@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "0fb019b067bc5798a6d625c3d14a8f33b8fa3f2e26ecbde8bfc6563dda49aed3";
+    return "ff1ecbdfc0f5317bc5315a97a92f3d65b11f18322f6fe0b4ddc0d6e8f09212ff";
 }

@@ -31,6 +31,8 @@ class Description:
         self.name: str = manifest["robot"]
         self.coordinates: tuple[str, ...] = tuple(entry["name"] for entry in manifest["coordinates"])
         self.velocities: tuple[str, ...] = tuple(entry["name"] for entry in manifest["velocities"])
+        self.coordinate_units: tuple[str, ...] = tuple(entry["unit"] for entry in manifest["coordinates"])
+        self.velocity_units: tuple[str, ...] = tuple(entry["unit"] for entry in manifest["velocities"])
         self.joints: tuple[dict[str, Any], ...] = tuple(manifest["joints"])
         self.frames: tuple[str, ...] = tuple(entry["name"] for entry in manifest["frames"])
         self.movers: tuple[tuple[int, ...], ...] = tuple(tuple(entry["movers"]) for entry in manifest["frames"])

@@ -20,9 +20,10 @@ from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
 from robocompiler.runtime.prepared import Prepared
 from robocompiler.runtime.redundancy.interface import ResolutionInterface
+from robocompiler.runtime.simulation.interface import SimulationInterface
 
 
-class Robot(ResolutionInterface):
+class Robot(ResolutionInterface, SimulationInterface):
     """A compiled robot in one chart.
 
     q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the
