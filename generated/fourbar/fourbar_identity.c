@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "0fb019b067bc5798a6d625c3d14a8f33b8fa3f2e26ecbde8bfc6563dda49aed3";
+    return "cafc57f0a8df92b312ccb22601772a4c3c51410083016d733cf6d6e4c9d7b967";
 }

@@ -17,6 +17,7 @@ from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_
 from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
 from robocompiler.backend.lanes_view import batch_units, lanes_view
 from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
+from robocompiler.backend.motion_view import motion_view
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import (
@@ -84,12 +85,13 @@ def emit(
     driving: dict[str, str] = {}
     for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
         driving[f"{prefix}_drives.{kind}"] = render(f"drives.{kind}.j2", r=view, d=mechanics, s=drives)
+    motion = _motion(program, view, mechanics, real)
     lanes = _batch(view, mechanics, real) if batch and mechanics else {}
     slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
-    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **driving, **lanes, **slopes})
+    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **driving, **motion, **lanes, **slopes})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**early.sources, **dynamics, **identity, **_sources({**driving, **lanes, **slopes})}
+    sources = {**early.sources, **dynamics, **identity, **_sources({**driving, **motion, **lanes, **slopes})}
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
@@ -103,17 +105,18 @@ def emit(
     }  # fmt: skip
     return Emission(
         prefix=prefix,
-        files={**early.headers, **own, **driving, **lanes, **slopes, **sources, **others},
+        files={**early.headers, **own, **driving, **motion, **lanes, **slopes, **sources, **others},
         units=early.units
         + _whole_units(program, prefix, dynamics, own)
         + _whole_units(program, prefix, identity, {})
+        + _whole_units(program, prefix, _sources(motion), _headers(motion))
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
         + derivative_units(slopes, prefix, mechanics_provenance(program), own),
         module_units=tuple(block.name for block in program.blocks),
         module_support=early.module_support,
         headers=early.headers,
-        interface=_interface(prefix, {**early.headers, **driving, **lanes, **slopes}),
+        interface=_interface(prefix, {**early.headers, **driving, **motion, **lanes, **slopes}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
@@ -122,7 +125,7 @@ def emit(
 
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
     """The headers that users include, one after the other."""
-    names = ("", "_drives", "_batch", "_derivatives")
+    names = ("", "_motion", "_drives", "_batch", "_derivatives")
     return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 
@@ -158,6 +161,12 @@ def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, s
         wanted["lanes_trigonometry.c"] = "lanes_trigonometry.c.j2"
     files = {f"{prefix}_{name}": render(template, r=view, d=mechanics, b=lanes) for name, template in wanted.items()}
     return {**files, **{kernel.file: render("lanes_kernel.c.j2", r=view, k=kernel) for kernel in lanes.kernels}}
+
+
+def _motion(program: RobotProgram, view: RobotView, mechanics: MechanicsView | None, real: Real) -> dict[str, str]:
+    """The files of the motion layer; a header of its own, so that no other unit depends on it."""
+    motion, nf = motion_view(program, view.MACRO, real), mechanics.nf if mechanics else 0
+    return {f"{view.prefix}_motion.{kind}": render(f"motion.{kind}.j2", r=view, m=motion, nf=nf) for kind in "hc"}
 
 
 def _derivatives(program: RobotProgram, view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
