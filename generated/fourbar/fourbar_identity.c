@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "cafc57f0a8df92b312ccb22601772a4c3c51410083016d733cf6d6e4c9d7b967";
+    return "0deb77c7d2cb0bfcf82215d2bbbd5a02987a2ae037974f3182e78b8df1614327";
 }

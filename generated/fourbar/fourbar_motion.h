@@ -107,7 +107,8 @@ void fourbar_update_limits_default(fourbar_update_limits *limits);
 /* Begins at an assembled q, which must pass all acceptance conditions; w is written only then.  report may be null. */
 int fourbar_updater_start(fourbar_updater *w, const double q[FOURBAR_NQ], fourbar_update_report *report);
 
-/* Begins near a q that need not be closed: its independents are held, modules are corrected or acquired one by one. */
+/* Begins near a q that need not be closed: its independents are held, and modules are corrected, else acquired, else
+ * continued from the reference, one by one. */
 int fourbar_acquire(fourbar_updater *w, const double q[FOURBAR_NQ], const fourbar_update_limits *limits,
     fourbar_update_report *report);
 
