@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "0deb77c7d2cb0bfcf82215d2bbbd5a02987a2ae037974f3182e78b8df1614327";
+    return "782df74d7f80fc2ea70aa27deae143cc10e420c7c2872f46184882a32e3d4d0d";
 }

@@ -235,7 +235,7 @@ static void selected_rows(int module, const double *q, double *rows)
     }
 }
 
-/* The dependent (velocity index) with the weakest pivot. */
+/* The dependent (velocity index) that a singularity sets free. */
 static int weakest(int module, const double *q, double *pivot)
 {
     switch (module) {
@@ -328,7 +328,7 @@ static int may_be_singular(int status)
     return (status & (FOURBAR_SMALL_PIVOT | FOURBAR_BRANCH | FOURBAR_FAR | FOURBAR_NOT_CONVERGED)) != 0;
 }
 
-/* The end of a path at q, where ever smaller steps fail with `status`: a dead centre if a pivot vanishes there. */
+/* The end of a path at q, where ever smaller steps fail with `status`: a dead centre if R_p is singular there. */
 static int end_of_path(const call *c, int module, const double *q, int status)
 {
     if (module >= 0 && may_be_singular(status)) {
