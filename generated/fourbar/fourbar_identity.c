@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "ff1ecbdfc0f5317bc5315a97a92f3d65b11f18322f6fe0b4ddc0d6e8f09212ff";
+    return "7fbdc74294e87d687a02dfd7f61451efd3199474ab1db49d85ac3204195bf75e";
 }

@@ -18,6 +18,7 @@ from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_
 from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
 from robocompiler.backend.lanes_view import batch_units, lanes_view
 from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
+from robocompiler.backend.motion_view import motion_view
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import (
@@ -90,11 +91,12 @@ def emit(
     driving: dict[str, str] = {}
     for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
         driving[f"{prefix}_drives.{kind}"] = render(f"drives.{kind}.j2", r=view, d=mechanics, s=drives)
+    motion = _motion(program, view, mechanics, real)
     steep = derivatives_view(program, view, real) if derivatives and mechanics else None
     lanes = _batch(view, mechanics, steep, real) if batch and mechanics else {}
     slopes = _derivatives(view, mechanics, steep) if mechanics and steep else {}
     resolving = resolution_files(program, view, mechanics, real) if resolution and mechanics else {}
-    more = {**driving, **lanes, **slopes, **resolving}
+    more = {**driving, **motion, **lanes, **slopes, **resolving}
     digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **more})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
@@ -117,6 +119,7 @@ def emit(
         units=early.units
         + _whole_units(program, prefix, dynamics, own)
         + _whole_units(program, prefix, identity, {})
+        + _whole_units(program, prefix, _sources(motion), _headers(motion))
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
         + derivative_units(slopes, prefix, mechanics_provenance(program), own)
@@ -133,7 +136,7 @@ def emit(
 
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
     """The headers that users include, one after the other."""
-    names = ("", "_drives", "_batch", "_derivatives", "_resolution")
+    names = ("", "_motion", "_drives", "_batch", "_derivatives", "_resolution")
     return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 
@@ -163,6 +166,12 @@ def _batch(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView | 
     files = {f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, b=lanes, s=slopes) for name in names}
     files |= {t.file: render("lanes_trigonometry.c.j2", r=view, t=t) for t in lanes.trigonometry}
     return {**files, **{kernel.file: render("lanes_kernel.c.j2", r=view, k=kernel) for kernel in lanes.kernels}}
+
+
+def _motion(program: RobotProgram, view: RobotView, mechanics: MechanicsView | None, real: Real) -> dict[str, str]:
+    """The files of the motion layer; a header of its own, so that no other unit depends on it."""
+    motion, nf = motion_view(program, view.MACRO, real), mechanics.nf if mechanics else 0
+    return {f"{view.prefix}_motion.{kind}": render(f"motion.{kind}.j2", r=view, m=motion, nf=nf) for kind in "hc"}
 
 
 def _derivatives(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView) -> dict[str, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robocompiler.errors import LoadError
 from robocompiler.runtime.anchors import Placed, anchor_poses, anchor_values, with_unit_quaternions
@@ -18,6 +18,9 @@ from robocompiler.runtime.derivatives import Derivatives
 from robocompiler.runtime.description import Description, unknown
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
+from robocompiler.runtime.motion.reports import PathResult, TrajectoryResult
+from robocompiler.runtime.motion.trajectory import trajectory
+from robocompiler.runtime.motion.updater import UpdateLimits, Updater, Values
 from robocompiler.runtime.prepared import Prepared
 from robocompiler.runtime.redundancy.interface import ResolutionInterface
 from robocompiler.runtime.simulation.interface import SimulationInterface
@@ -106,6 +109,30 @@ class Robot(ResolutionInterface, SimulationInterface):
         """
         self._in_port_chart("prepared calls")
         return Prepared(self._library, name, self._sizes, self._parameter_array)
+
+    # --- motion ---
+
+    def updater(self, q: ArrayLike, limits: UpdateLimits | None = None, **options: Any) -> Updater:
+        """The dependency-aware updater, begun at the assembled q; see `Updater`.
+
+        `options` are fields of `UpdateLimits`.  AssemblyError where q is not acceptable, ValueError in another chart.
+        """
+        self._in_port_chart("updaters")
+        made = Updater(self._library, self._description, self._parameter_array, limits or UpdateLimits(**options))
+        made.start(q)
+        return made
+
+    def follow(self, q: ArrayLike, target: Values | ArrayLike, **options: Any) -> PathResult:
+        """Continuation along the mechanism from the assembled q to target inputs, as `Updater.set_many` takes them."""
+        updater = self.updater(q, **options)
+        updater.set_many(target)
+        return updater.follow()
+
+    def trajectory(
+        self, q: ArrayLike, knots: Iterable[Values | ArrayLike], *, prediction: bool = True, **options: Any
+    ) -> TrajectoryResult:
+        """Updates from the assembled q through the inputs of every knot, until one is refused."""
+        return trajectory(self.updater(q, prediction=prediction, **options), knots)
 
     def _in_port_chart(self, what: str) -> None:
         if self._chart != "port":
