@@ -14,6 +14,7 @@ set(FOURBAR_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_kinematics.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_lift_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_module_0.c
+    ${CMAKE_CURRENT_LIST_DIR}/fourbar_motion.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_motion_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_port_forces_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_port_map_kernel.c

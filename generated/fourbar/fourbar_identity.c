@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "0fb019b067bc5798a6d625c3d14a8f33b8fa3f2e26ecbde8bfc6563dda49aed3";
+    return "7fbdc74294e87d687a02dfd7f61451efd3199474ab1db49d85ac3204195bf75e";
 }

@@ -149,8 +149,8 @@ static int sign_of(const double *pivot)
     return sign;
 }
 
-/* The Newton step x at q with row exchanges; the sign of the determinant, or 0 when it vanishes. */
-static int dense_step(const double *q, double *x)
+/* The Newton step x towards rows `goal` (none: zero) at q with row exchanges; the determinant's sign, 0 when it vanishes. */
+static int dense_step(const double *q, const double *goal, double *x)
 {
     double r[K], J[6], A[K * K], B[K * M];
     int order[K];
@@ -161,7 +161,7 @@ static int dense_step(const double *q, double *x)
         return 0;
     }
     for (int i = 0; i < K; ++i) {
-        x[i] = -r[i] / row_unit[i];
+        x[i] = (goal ? goal[i] : 0.0) - r[i] / row_unit[i];
     }
     fourbar_solve(A, K, order, x, 1);
     for (int i = 0; i < K; ++i) {
@@ -170,61 +170,128 @@ static int dense_step(const double *q, double *x)
     return sign;
 }
 
-int fourbar_inner_module_0_correct(const double q[FOURBAR_NQ], double tolerance, int max_iterations,
-    double q_closed[FOURBAR_NQ], double *residual)
+void fourbar_inner_module_0_rows(const double *q, double *r)
 {
-    double start[FOURBAR_NQ], r[K], x[K], pivot[K];
-    double error = 0.0, previous = 1e30;
-    int status = FOURBAR_OK;
-    for (int i = 0; i < FOURBAR_NQ; ++i) {
-        start[i] = q[i];
-        q_closed[i] = q[i];
+    double J[6];
+    inner_module_0_system(q, r, J);
+    for (int i = 0; i < K; ++i) {
+        r[i] /= row_unit[i];
     }
+}
+
+int fourbar_inner_module_0_weakest(const double *q, double *pivot)
+{
+    double r[K], J[6], A[K * K], inverse[K * K], B[K * M], total = 0.0, largest = 0.0;
+    int order[K], place = 0;
+    inner_module_0_system(q, r, J);
+    blocks(J, A, B);
+    for (int i = 0; i < K; ++i) {
+        order[i] = -1;
+    }
+    if (fourbar_factor(A, K, order) == 0) {
+        while (place < K - 1 && order[place + 1] >= 0) {
+            ++place; /* the column that had no pivot left */
+        }
+        *pivot = 0.0;
+        return place;
+    }
+    for (int i = 0; i < K * K; ++i) {
+        inverse[i] = i % (K + 1) ? 0.0 : 1.0;
+    }
+    fourbar_solve(A, K, order, inverse, K);
+    for (int i = 0; i < K; ++i) {
+        double square = 0.0;
+        for (int j = 0; j < K; ++j) {
+            square += inverse[i * K + j] * inverse[i * K + j];
+        }
+        total += square;
+        if (square > largest) {
+            largest = square;
+            place = i;
+        }
+    }
+    *pivot = 1.0 / sqrt(total);
+    return place;
+}
+
+int fourbar_inner_module_0_iterate(double *q, const double *goal, double tolerance, int max_iterations,
+    fourbar_newton_log *log)
+{
+    double r[K], x[K], pivot[K], error, previous = 1e30;
+    log->first = log->contraction = 0.0;
     for (int iteration = 0;; ++iteration) {
-        inner_module_0_newton(q_closed, r, x, pivot);
+        int finite = 1;
+        inner_module_0_newton(q, r, x, pivot);
         error = 0.0;
         for (int i = 0; i < K; ++i) {
-            if (!(fabs(r[i]) <= 1e30)) {
-                status = FOURBAR_NOT_FINITE;
-            }
-            error = fmax(error, fabs(r[i]));
+            const double size = fabs(goal ? r[i] - goal[i] : r[i]);
+            finite &= size <= 1e30;
+            error = fmax(error, size);
         }
-        if (status != FOURBAR_OK || (iteration == 0 && error <= tolerance)) {
-            break;
+        log->residual = error;
+        log->iterations = iteration;
+        log->sign = 0;
+        if (!finite) {
+            return FOURBAR_NOT_FINITE;
         }
-        int sign = sign_of(pivot);
+        int sign = goal ? 0 : sign_of(pivot);
         if (sign == 0) {
-            sign = dense_step(q_closed, x);
+            sign = dense_step(q, goal, x);
+        }
+        log->sign = sign;
+        if (iteration == 0 && error <= tolerance) {
+            return FOURBAR_OK;
         }
         if (sign == 0) {
-            status = FOURBAR_SMALL_PIVOT;
-        } else if (sign != (1)) {
-            status = FOURBAR_BRANCH;
-        } else if (error > tolerance && (iteration >= max_iterations || error > 2.0 * previous)) {
-            status = FOURBAR_NOT_CONVERGED;
+            return FOURBAR_SMALL_PIVOT;
         }
-        if (status != FOURBAR_OK || error <= tolerance) {
-            break;
+        if (sign != (1)) {
+            return FOURBAR_BRANCH;
+        }
+        double size = 0.0;
+        for (int i = 0; i < K; ++i) {
+            size = fmax(size, fabs(x[i]) / column_unit[i]);
+        }
+        if (iteration == 0) {
+            log->first = size;
+        } else if (iteration == 1) {
+            log->contraction = log->first > 0.0 ? size / log->first : 0.0;
+        }
+        if (error <= tolerance) {
+            return FOURBAR_OK;
+        }
+        if (iteration >= max_iterations || error > 2.0 * previous) {
+            return FOURBAR_NOT_CONVERGED;
         }
         for (int i = 0; i < K; ++i) {
             if (!(fabs(x[i]) <= 0.5 * column_unit[i])) {
-                status = FOURBAR_FAR;
+                return FOURBAR_FAR;
             }
         }
-        if (status != FOURBAR_OK) {
-            break;
-        }
-        q_closed[0] += x[0];
-        q_closed[2] += x[1];
+        q[0] += x[0];
+        q[2] += x[1];
         previous = error;
     }
-    if (status != FOURBAR_OK) {
-        for (int i = 0; i < FOURBAR_NQ; ++i) {
-            q_closed[i] = start[i];
-        }
+}
+
+int fourbar_inner_module_0_correct(const double q[FOURBAR_NQ], double tolerance, int max_iterations,
+    double q_closed[FOURBAR_NQ], double *residual)
+{
+    static const unsigned short own[2] = {0, 2};
+    double start[2];
+    fourbar_newton_log log;
+    for (int i = 0; i < FOURBAR_NQ; ++i) {
+        q_closed[i] = q[i];
+    }
+    for (int i = 0; i < 2; ++i) {
+        start[i] = q_closed[own[i]];
+    }
+    const int status = fourbar_inner_module_0_iterate(q_closed, 0, tolerance, max_iterations, &log);
+    for (int i = 0; status != FOURBAR_OK && i < 2; ++i) {
+        q_closed[own[i]] = start[i];
     }
     if (residual) {
-        *residual = error;
+        *residual = log.residual;
     }
     return status;
 }

@@ -4,6 +4,8 @@
 #ifndef FOURBAR_INTERNAL_H
 #define FOURBAR_INTERNAL_H
 
+#include "fourbar.h"
+
 #include <math.h>
 
 /* LU factors of A[n x n] in place with partial pivoting; order[k] is the row taken at step k.
@@ -80,6 +82,29 @@ static inline void fourbar_solve(const double *A, int n, const int *order, doubl
         }
     }
 }
+
+/* What Newton's method did in one module; sizes are scaled.  residual: largest row at the end; first: the first
+ * correction; contraction: the second over the first, by which a start near its solution is known; iterations:
+ * corrections made; sign: of det R_p at the end, 0 where it vanishes. */
+typedef struct {
+    double residual, first, contraction;
+    int iterations, sign;
+} fourbar_newton_log;
+
+/* module_0: Newton's method in place towards rows `goal` (null: zero), which leaves the dependents where it ends;
+ * the scaled rows; and, for reports, the dependent that moves most per unit of the rows and 1/|A^-1| (Frobenius), A being
+ * the scaled R_p: its smallest singular value to a factor of at most the root of its size, and 0 where it has none. */
+int fourbar_module_0_iterate(double *q, const double *goal, double tolerance, int max_iterations,
+    fourbar_newton_log *log);
+void fourbar_module_0_rows(const double *q, double *r);
+int fourbar_module_0_weakest(const double *q, double *pivot);
+/* inner_module_0: Newton's method in place towards rows `goal` (null: zero), which leaves the dependents where it ends;
+ * the scaled rows; and, for reports, the dependent that moves most per unit of the rows and 1/|A^-1| (Frobenius), A being
+ * the scaled R_p: its smallest singular value to a factor of at most the root of its size, and 0 where it has none. */
+int fourbar_inner_module_0_iterate(double *q, const double *goal, double tolerance, int max_iterations,
+    fourbar_newton_log *log);
+void fourbar_inner_module_0_rows(const double *q, double *r);
+int fourbar_inner_module_0_weakest(const double *q, double *pivot);
 
 /* rho of chords from their poses T (W and Delta, each R row by row, then p); `row` is the first row of each. */
 void fourbar_chord_residuals(int chords, const unsigned short *row, const double *T, double *rho);

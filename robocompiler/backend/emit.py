@@ -11,19 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.collection import paused_collection
 from robocompiler.backend.compiler import PORTABLE
-from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
+from robocompiler.backend.derivatives_view import DerivativesView, derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
 from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
 from robocompiler.backend.lanes_view import batch_units, lanes_view
 from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
+from robocompiler.backend.motion_view import motion_view
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import (
     drives_provenance,
     mechanics_provenance,
+    resolution_provenance,
 )
 from robocompiler.backend.rendering import render, text_digest
+from robocompiler.backend.resolution_view import resolution_files, resolution_units
 from robocompiler.backend.vectors import Vectors, reference_vectors
 from robocompiler.backend.views import RobotView
 from robocompiler.symbolic.program import RobotProgram
@@ -55,16 +59,19 @@ class Emission:
     warnings: tuple[str, ...] = ()
 
 
+@paused_collection()
 def emit(
     program: RobotProgram,
     real: Real = "double",
     *,
     batch: bool = False,
     derivatives: bool = False,
+    resolution: bool = False,
     early: KinematicEmission | None = None,
 ) -> Emission:
     """Render every file of a robot; `batch`: with the functions that take many states at once; `derivatives`: with the
-    derivatives of the dynamics; `early`: what `emit_kinematics` gave for the same robot and precision.
+    derivatives of the dynamics; `resolution`: with redundancy resolution; `early`: what `emit_kinematics` gave for the
+    same robot and precision.
 
     CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
     cannot hold.
@@ -84,36 +91,43 @@ def emit(
     driving: dict[str, str] = {}
     for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
         driving[f"{prefix}_drives.{kind}"] = render(f"drives.{kind}.j2", r=view, d=mechanics, s=drives)
-    lanes = _batch(view, mechanics, real) if batch and mechanics else {}
-    slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
-    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **driving, **lanes, **slopes})
+    motion = _motion(program, view, mechanics, real)
+    steep = derivatives_view(program, view, real) if derivatives and mechanics else None
+    lanes = _batch(view, mechanics, steep, real) if batch and mechanics else {}
+    slopes = _derivatives(view, mechanics, steep) if mechanics and steep else {}
+    resolving = resolution_files(program, view, mechanics, real) if resolution and mechanics else {}
+    more = {**driving, **motion, **lanes, **slopes, **resolving}
+    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **more})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**early.sources, **dynamics, **identity, **_sources({**driving, **lanes, **slopes})}
+    sources = {**early.sources, **dynamics, **identity, **_sources(more)}
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=tables, z=driven_tables),
         "README.md": render(
-            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes
+            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes,
+            resolution=resolving,
         ),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
     }  # fmt: skip
     return Emission(
         prefix=prefix,
-        files={**early.headers, **own, **driving, **lanes, **slopes, **sources, **others},
+        files={**early.headers, **own, **more, **sources, **others},
         units=early.units
         + _whole_units(program, prefix, dynamics, own)
         + _whole_units(program, prefix, identity, {})
+        + _whole_units(program, prefix, _sources(motion), _headers(motion))
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
-        + derivative_units(slopes, prefix, mechanics_provenance(program), own),
+        + derivative_units(slopes, prefix, mechanics_provenance(program), own)
+        + resolution_units(resolving, prefix, resolution_provenance(program)),
         module_units=tuple(block.name for block in program.blocks),
         module_support=early.module_support,
         headers=early.headers,
-        interface=_interface(prefix, {**early.headers, **driving, **lanes, **slopes}),
+        interface=_interface(prefix, {**early.headers, **more}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
@@ -122,7 +136,7 @@ def emit(
 
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
     """The headers that users include, one after the other."""
-    names = ("", "_drives", "_batch", "_derivatives")
+    names = ("", "_motion", "_drives", "_batch", "_derivatives", "_resolution")
     return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 
@@ -145,26 +159,25 @@ def _whole_units(
     )
 
 
-def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
-    """The files of the batch functions."""
-    lanes, prefix = lanes_view(mechanics, view.prefix, real, bool(view.np)), view.prefix
-    wanted = {
-        "lanes.h": "lanes.h.j2",
-        "batch.h": "batch.h.j2",
-        "batch.c": "batch.c.j2",
-        "lanes_dynamics.c": "lanes_dynamics.c.j2",
-    }
-    if mechanics.nt:
-        wanted["lanes_trigonometry.c"] = "lanes_trigonometry.c.j2"
-    files = {f"{prefix}_{name}": render(template, r=view, d=mechanics, b=lanes) for name, template in wanted.items()}
+def _batch(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView | None, real: Real) -> dict[str, str]:
+    """The files of the batch functions; with those of the derivatives where they are given."""
+    lanes, prefix = lanes_view(mechanics, slopes, view.prefix, real, bool(view.np)), view.prefix
+    names = ["lanes.h", "batch.h", "batch.c", "lanes_dynamics.c", *(["lanes_derivatives.c"] if slopes else [])]
+    files = {f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, b=lanes, s=slopes) for name in names}
+    files |= {t.file: render("lanes_trigonometry.c.j2", r=view, t=t) for t in lanes.trigonometry}
     return {**files, **{kernel.file: render("lanes_kernel.c.j2", r=view, k=kernel) for kernel in lanes.kernels}}
 
 
-def _derivatives(program: RobotProgram, view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
+def _motion(program: RobotProgram, view: RobotView, mechanics: MechanicsView | None, real: Real) -> dict[str, str]:
+    """The files of the motion layer; a header of its own, so that no other unit depends on it."""
+    motion, nf = motion_view(program, view.MACRO, real), mechanics.nf if mechanics else 0
+    return {f"{view.prefix}_motion.{kind}": render(f"motion.{kind}.j2", r=view, m=motion, nf=nf) for kind in "hc"}
+
+
+def _derivatives(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView) -> dict[str, str]:
     """The files of the derivatives."""
-    slopes, prefix = derivatives_view(program, view, real), view.prefix
     files = {
-        f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, s=slopes)
+        f"{view.prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, s=slopes)
         for name in ("derivatives.h", "slopes.h", "derivatives.c")
     }
     return {**files, **{kernel.file: render("slope_kernel.c.j2", r=view, k=kernel) for kernel in slopes.kernels}}

@@ -13,6 +13,7 @@ from typing import Any
 
 from robocompiler.backend.cache import value_digest
 from robocompiler.backend.emit import Emission
+from robocompiler.backend.motion_view import REFUSED_ROTATION
 from robocompiler.graph.complexity import complexity
 from robocompiler.records.expressions import evaluate
 from robocompiler.records.joint_types import JOINT_SHAPES, coordinate_names
@@ -23,7 +24,6 @@ from robocompiler.symbolic.program import Pattern, RobotProgram
 from robocompiler.symbolic.reduction import Chart, Reduction
 from robocompiler.version import ABI, VERSION
 
-REFUSED_ROTATION = 3.0  # rad; a closure turned further than this is near the edge of the logarithm's principal branch
 NO_MODES: Mapping[str, Mapping[str, str]] = {}
 
 
@@ -71,6 +71,7 @@ def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mappi
                 strict=True,
             )
         ],
+        "speed_limits": _speed_limits(program),
         "joints": [
             {
                 "name": slot.joint,
@@ -116,7 +117,9 @@ def cdef(header: str) -> str:
     text = text.replace('extern "C" {', "")
     text = re.sub(r"^\}$", "", text, flags=re.M)
     text = re.sub(r"enum \{.*?\};", "", text, flags=re.S)
-    text = re.sub(r"\[[^\]]*\]", "[]", text)  # extents are for readers; cffi passes pointers
+    parts = re.split(r"(typedef struct \{.*?\} \w+;)", text, flags=re.S)
+    # extents of arguments are for readers, since cffi passes pointers; those of structures are their layout
+    text = "".join(part if k % 2 else re.sub(r"\[[^\]]*\]", "[]", part) for k, part in enumerate(parts))
     for name, value in sizes.items():
         text = re.sub(rf"\b{name}\b", value, text)
     return re.sub(r"\n\s*\n+", "\n", re.sub(r"[ \t]+", " ", text)).strip() + "\n"
@@ -138,6 +141,16 @@ def _coordinates(names: Sequence[str], program: RobotProgram) -> list[dict[str, 
             entries.append({"name": name, "unit": unit, "limits": _position(joint, k)})
     assert [entry["name"] for entry in entries] == list(names)
     return entries
+
+
+def _speed_limits(program: RobotProgram) -> list[float | None]:
+    """Per velocity the declared limit of its speed."""
+    topology = program.closures.topology
+    limits: list[float | None] = []
+    for slot in topology.slots:
+        own = [limit.velocity for limit in topology.joint(slot.joint).limits]
+        limits += [own[k] if k < len(own) else None for k in range(slot.nv)]
+    return limits
 
 
 def _position(joint: Joint, k: int) -> list[float] | None:

@@ -61,6 +61,7 @@ class ModuleView:
     row_units: list[str]
     column_units: list[str]
     retraction: list[str]
+    own: list[int]
     dependents: tuple[int, ...]
     u_columns: list[int]
     block: BlockView | None
@@ -245,6 +246,7 @@ class _Views:
             row_units=literals(row_units, self.real),
             column_units=literals(column_units, self.real),
             retraction=self._retraction(module.dependents),
+            own=self._coordinates(module.dependents),
             dependents=module.dependents,
             u_columns=[list(independent).index(index) for index in module.independents],
             block=block,
@@ -270,7 +272,7 @@ class _Views:
         return [4.0 ** np.floor(np.log2(x) / 2) for x in SMALL_PIVOT * np.min(found, axis=0)]
 
     def _retraction(self, dependents: Sequence[int]) -> list[str]:
-        """C statements that move q_closed by the solved increments x."""
+        """C statements that move q by the solved increments x."""
         place = {index: k for k, index in enumerate(dependents)}
         zero = real_words(self.real)["zero"]
         lines = []
@@ -283,10 +285,14 @@ class _Views:
                 values = ", ".join(zero if k is None else f"x[{k}]" for k in own)
                 call = "turn" if kind is JointType.SPHERICAL else "move"
                 body = f"const {self.real} w[{slot.nv}] = {{{values}}};"
-                lines.append(f"{{ {body} {self.prefix}_{call}(q_closed + {slot.q0}, w); }}")
+                lines.append(f"{{ {body} {self.prefix}_{call}(q + {slot.q0}, w); }}")
             else:
-                lines += [f"q_closed[{slot.q0 + i}] += x[{k}];" for i, k in enumerate(own) if k is not None]
+                lines += [f"q[{slot.q0 + i}] += x[{k}];" for i, k in enumerate(own) if k is not None]
         return lines
+
+    def _coordinates(self, velocities: Sequence[int]) -> list[int]:
+        """Coordinates that moving these velocities changes."""
+        return sorted({i for index in velocities for i in self.topology.moved_coordinates(index)})
 
     def robot(self) -> RobotView:
         program, topology, reduction = self.program, self.topology, self.program.reduction

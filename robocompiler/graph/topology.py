@@ -84,6 +84,13 @@ class Topology:
         """The coordinate slot of a joint."""
         return next(slot for slot in self.slots if slot.joint == name)
 
+    def moved_coordinates(self, velocity: int) -> tuple[int, ...]:
+        """Indices of the coordinates that a velocity moves: one, or all of a joint whose coordinates are more."""
+        slot = next(slot for slot in self.slots if slot.v0 <= velocity < slot.v0 + slot.nv)
+        if slot.nq == slot.nv:
+            return (slot.q0 + velocity - slot.v0,)
+        return tuple(range(slot.q0, slot.q0 + slot.nq))
+
     @property
     def nq(self) -> int:
         """Number of coordinates, cut joints included."""

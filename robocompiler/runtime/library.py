@@ -59,6 +59,23 @@ class Library:
         """Whether the manifest declares `prefix_name`."""
         return hasattr(self._library, f"{self.prefix}_{name}")
 
+    def structure(self, name: str) -> Any:
+        """A zeroed `prefix_name` structure, as its address.  LoadError where the library has none."""
+        try:
+            return self._ffi.new(f"{self.prefix}_{name} *")
+        except (cffi.FFIError, cffi.CDefError):
+            raise LoadError(f"lib{self.prefix}.so has no structure {self.prefix}_{name}; compile again") from None
+
+    def content(self, structure: Any) -> Any:
+        """The bytes of a structure, writable."""
+        return self._ffi.buffer(structure)
+
+    def field(self, structure: Any, name: str) -> NDArray[Any]:
+        """An array field of numbers of a structure, shared with it."""
+        buffer: Any = self._ffi.buffer(getattr(structure, name))
+        numbers: NDArray[Any] = np.frombuffer(buffer, dtype=self.real)
+        return numbers
+
     def integers(self, values: NDArray[np.intc]) -> Any:
         """A writable C array view of ints."""
         buffer: Any = values

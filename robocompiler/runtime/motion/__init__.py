@@ -1,0 +1,1 @@
+"""The motion layer around the generated C: dependency-aware updates, continuation and acquisition."""
