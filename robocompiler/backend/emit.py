@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.charts_view import charts_files
 from robocompiler.backend.compiler import PORTABLE
 from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
@@ -88,10 +89,12 @@ def emit(
     motion = _motion(program, view, mechanics, real)
     lanes = _batch(view, mechanics, real) if batch and mechanics else {}
     slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
-    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **driving, **motion, **lanes, **slopes})
+    charts = charts_files(program, view, mechanics, real) if mechanics and view.switching else {}
+    extra = {**driving, **motion, **charts, **lanes, **slopes}
+    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **extra})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**early.sources, **dynamics, **identity, **_sources({**driving, **motion, **lanes, **slopes})}
+    sources = {**early.sources, **dynamics, **identity, **_sources(extra)}
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
@@ -105,18 +108,19 @@ def emit(
     }  # fmt: skip
     return Emission(
         prefix=prefix,
-        files={**early.headers, **own, **driving, **motion, **lanes, **slopes, **sources, **others},
+        files={**early.headers, **own, **extra, **sources, **others},
         units=early.units
         + _whole_units(program, prefix, dynamics, own)
         + _whole_units(program, prefix, identity, {})
         + _whole_units(program, prefix, _sources(motion), _headers(motion))
+        + _whole_units(program, prefix, _sources(charts), {**own, **_headers(charts)})
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
         + derivative_units(slopes, prefix, mechanics_provenance(program), own),
         module_units=tuple(block.name for block in program.blocks),
         module_support=early.module_support,
         headers=early.headers,
-        interface=_interface(prefix, {**early.headers, **driving, **motion, **lanes, **slopes}),
+        interface=_interface(prefix, {**early.headers, **extra}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
@@ -125,7 +129,7 @@ def emit(
 
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
     """The headers that users include, one after the other."""
-    names = ("", "_motion", "_drives", "_batch", "_derivatives")
+    names = ("", "_motion", "_charts", "_drives", "_batch", "_derivatives")
     return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 

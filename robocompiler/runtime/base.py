@@ -27,6 +27,7 @@ class RobotBase:
         self._evaluation = Evaluation(library, description, chart, np.array(list(parameters.values())))
         self._assembler = Assembler(self._evaluation)
         self._independent = description.independent(chart)
+        self._own = self._evaluation.own
 
     @property
     def name(self) -> str:
@@ -85,7 +86,7 @@ class RobotBase:
 
     @property
     def chart_name(self) -> str:
-        """'port' or 'inner'."""
+        """'port', 'inner' or that of a further chart."""
         return self._chart
 
     @property
@@ -102,9 +103,13 @@ class RobotBase:
     # --- calls ---
 
     def _checked(self, name: str, *inputs: Array, size: int | tuple[int, ...], first: int | None = None) -> Array:
-        """The single output of a compiled function that returns a status; RankError unless the status is OK."""
+        """The single output of a compiled function that returns a status; RankError unless the status is OK.
+
+        It is the function of this chart where the chart has its own, else that of the port chart.
+        """
         shape = size if isinstance(size, tuple) else (size,)
-        output, status = self._evaluation.get(name, inputs, shape, first=first)
+        prefix = self._evaluation.prefix if self._own else ""
+        output, status = self._evaluation.get(f"{prefix}{name}", inputs, shape, first=first)
         self._check(status)
         return output
 

@@ -38,8 +38,14 @@ class Robot(DriveInterface):
 
     # --- variants ---
 
+    @property
+    def charts(self) -> dict[str, tuple[str, ...]]:
+        """Names of the charts, and of the independent speeds of each."""
+        names = self._description.charts
+        return {name: tuple(self.velocities[i] for i in self._description.independent(name)) for name in names}
+
     def chart(self, name: str) -> Robot:
-        """This robot in another chart ('port' or 'inner')."""
+        """This robot in another chart: 'port', 'inner', or a further one that was compiled (`charts`)."""
         if name not in self._description.charts:
             raise unknown("chart", name, self._description.charts)
         return Robot(self._library, self._description, name, self._parameters)
