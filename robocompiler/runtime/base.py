@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocompiler.errors import RankError
+from robocompiler.runtime.acceptance import Acceptance
 from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.assembly import Assembler
 from robocompiler.runtime.description import Description
@@ -99,6 +100,28 @@ class RobotBase:
             f"<Robot {self.name!r}: {len(self.coordinates)} coordinates, {len(self.independent)} freedoms, "
             f"{len(self.modules)} modules, {self._chart} chart>"
         )
+
+    # --- for the motion layer ---
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The compiled functions of this chart, without checks."""
+        return self._evaluation
+
+    @property
+    def acceptance(self) -> Acceptance:
+        """When a configuration counts as assembled, in this chart."""
+        return self._assembler.acceptance
+
+    @property
+    def independent_indices(self) -> NDArray[np.intp]:
+        """Places (d,) of u in v."""
+        return self._independent
+
+    def checked(self, q: ArrayLike) -> Array:
+        """q as an array (nq,).  ValueError for a wrong length, numbers that are not finite, quaternions not of unit
+        length."""
+        return self._q(q)
 
     # --- calls ---
 

@@ -18,6 +18,8 @@ from robocompiler.runtime.description import Description, unknown
 from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
+from robocompiler.runtime.motion.charts import ChartSwitcher, SwitchLimits
+from robocompiler.runtime.motion.passage import Passage, pass_through
 from robocompiler.runtime.motion.reports import PathResult, TrajectoryResult
 from robocompiler.runtime.motion.trajectory import trajectory
 from robocompiler.runtime.motion.updater import UpdateLimits, Updater, Values
@@ -116,6 +118,22 @@ class Robot(DriveInterface):
     ) -> TrajectoryResult:
         """Updates from the assembled q through the inputs of every knot, until one is refused."""
         return trajectory(self.updater(q, prediction=prediction, **options), knots)
+
+    def follow_through(self, q: ArrayLike, target: Mapping[str, float], **options: Any) -> Passage:
+        """Continuation by arclength from the assembled q towards values of d coordinates, through dead centres.
+
+        The charts are switched on the way, beginning in this one.  `options`: step and longest of
+        `motion.passage.pass_through`, and fields of `SwitchLimits`.
+        """
+        lengths = {name: options.pop(name) for name in ("step", "longest") if name in options}
+        return pass_through(self.switcher(**options), q, target, **lengths)
+
+    def switcher(self, **limits: Any) -> ChartSwitcher:
+        """Changes between charts along a motion that begins in this one; `limits` are fields of `SwitchLimits`.
+
+        LoadError when the robot was compiled without charts to switch between.
+        """
+        return ChartSwitcher(self, SwitchLimits(**limits))
 
     def _in_port_chart(self, what: str) -> None:
         if self._chart != "port":
