@@ -39,7 +39,7 @@ def slider_driven() -> Mechanism:
 
 
 def triple_rocker() -> Mechanism:
-    """A four-bar without a joint that turns fully (0.7 + 1.2 > 0.8 + 0.9): no single chart is good all the way round."""
+    """A four-bar of which no joint turns fully (0.7 + 1.2 > 0.8 + 0.9): no single chart is good all the way round."""
     data = yaml.safe_load((MODELS / "fourbar.yaml").read_text(encoding="utf-8"))
     joints = {name: dict(joint) for name, joint in data["joints"].items()}
     joints["j_ab"]["a"] = {"body": "crank", "xyz": [0.7, 0.0, 0.0]}
@@ -65,7 +65,7 @@ def boom() -> Mechanism:
     """An excavator's boom on its cylinder, limits wide enough that the cylinder's line of action meets the boom's pin.
 
     Base pin at the origin, cylinder foot at (0.5, -0.4), its eye 2 m along the boom: the cylinder is in line with the
-    pin at the boom angles atan2(-0.4, 0.5) and half a turn on.
+    pin at the boom angles atan2(-0.4, 0.5), where it is shortest, and half a turn on, where it would be 2.64 m long.
     """
     return mechanism_from_dict(
         {
@@ -85,7 +85,7 @@ def boom() -> Mechanism:
                 },
                 "cylinder": {
                     "type": "prismatic", "a": {"body": "barrel"}, "b": {"body": "rod"}, "axis": [1, 0, 0],
-                    "limits": {"position": [1.0, 3.0]},
+                    "limits": {"position": [1.2, 2.5]},
                 },
                 "eye": {
                     "type": "revolute", "a": {"body": "boom", "xyz": [2.0, 0, 0]}, "b": {"body": "rod"},

@@ -1,7 +1,7 @@
 """Following wanted coordinates through dead centres: continuation by arclength, with the charts switched on the way.
 
-The coordinates y of the target go along a straight line, y(q) = y_0 + s (y_1 - y_0).  Together with the closures that is
-a curve in (q, s), whose tangent (t, s') is the null vector of
+The coordinates y of the target go along a straight line, y(q) = y_0 + s (y_1 - y_0).  Together with the closures that
+is a curve in (q, s), whose tangent (t, s') is the null vector of
 
     [ C    0           ]
     [ P   -(y_1 - y_0) ]        P: the rows of y among the velocities     (scaled)
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocompiler.errors import AssemblyError
 from robocompiler.numerics.gauss_newton import truncated_solve
+from robocompiler.runtime.manifold import difference
 from robocompiler.runtime.motion.charts import ChartSwitcher, Switch
 from robocompiler.runtime.motion.rank_watch import RankChange
 from robocompiler.runtime.motion.reports import Cause, Stop
@@ -101,8 +102,9 @@ class _Path:
         self.rows[range(len(places)), [active[int(index)] for index in columns]] = 1.0
         self.start, self.q0 = q[self.coordinates], q
         self.way = np.array(list(target.values())) - self.start
-        joints = [joint for joint in self.description.joints if joint["role"] == "cut"]
-        self.cut = {k for joint in joints for k in range(joint["v"][0], sum(joint["v"]))}
+        self.moving = [joint for joint in self.description.joints if joint["role"] != "cut"]
+        turning = [joint["v"][0] for joint in self.moving if joint["type"] in ("revolute", "continuous")]
+        self.turning = np.array(turning, dtype=np.intp)
 
     def _place(self, name: str, value: float) -> tuple[int, int]:
         """(coordinate, velocity) of a scalar coordinate."""
@@ -163,16 +165,22 @@ class _Path:
         """u (d,) of the active chart for a unit of arclength."""
         v = np.zeros(len(self.description.velocities))
         v[self.description.active] = t[: self.n] * self.description.column_scales[self.description.active]
-        robot = self.switcher.robot
-        missing = self.cut & set(map(int, robot.independent_indices))
-        assert not missing, "eliminated joints are never independent"
-        return np.asarray(v[robot.independent_indices])
+        return np.asarray(v[self.switcher.robot.independent_indices])
+
+    def _returned(self, q: Array, s: float, t: Array, first: Array, step: float) -> bool:
+        """Whether the path is where it began, whole turns of joints left out, and goes the same way."""
+        if abs(s) * float(np.abs(self.way / self.units).max()) > step or t @ first < BEND:
+            return False
+        dv = difference(self.moving, self.q0, q, len(self.description.velocities))
+        dv[self.turning] = (dv[self.turning] + np.pi) % (2 * np.pi) - np.pi
+        scaled = (dv / self.description.column_scales)[self.description.active]
+        return float(np.linalg.norm(scaled)) < 0.75 * step
 
     def run(self, step: float, longest: float) -> Passage:
         """The whole path."""
         q, s, length, h = self.q0, 0.0, 0.0, step
         points, fractions, lengths = [q], [s], [length]
-        t = self._tangent(q, None) if np.any(self.way) else None
+        t = first = self._tangent(q, None) if np.any(self.way) else None
         u = np.zeros(len(self.switcher.robot.independent)) if t is None else self._speeds(q, t)
         if t is not None:
             u = self.switcher.check(q, u, at=0.0).u
@@ -207,6 +215,9 @@ class _Path:
             lengths.append(length)
             if length > longest:
                 stop = self._end(Cause.WORK, s)
+                break
+            if first is not None and len(points) > 4 and self._returned(q, s, t, first, step):
+                stop = self._end(Cause.RETURNED, max(fractions))
                 break
             h = min(step, 2 * reach)
         events = self.switcher.events
