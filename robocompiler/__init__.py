@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from robocompiler.errors import (
     AssemblyError,
     CompileError,
+    InfeasibleTaskError,
     LoadError,
     ModelError,
     Problem,
@@ -35,6 +36,7 @@ __version__ = VERSION
 __all__ = [
     "AssemblyError",
     "CompileError",
+    "InfeasibleTaskError",
     "LoadError",
     "ModelError",
     "Problem",
@@ -68,7 +70,8 @@ def compile(
             `Robot.chart(name)` gives them, `Robot.switcher()` changes between them (docs/motion.md).  0: none.
         repair: make nearly redundant loops exact first (docs/repair.md); what that changes is told as a UserWarning.
         options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch,
-            derivatives, portable (the same numbers on every machine, instead of code for this processor).
+            derivatives, resolution (docs/redundancy.md), portable (the same numbers on every machine, instead of code
+            for this processor).
 
     Raises:
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.
@@ -109,8 +112,10 @@ def _repaired(mechanism: Mechanism) -> Mechanism:
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first asked for: `load` needs no CasADi, and a compile that stands no numpy."""
-    if name in ("casadi", "export"):
+    if name in ("casadi", "export", "simulation"):
         return importlib.import_module(f"robocompiler.{name}")
+    if name == "redundancy":
+        return importlib.import_module("robocompiler.runtime.redundancy")
     if name in ("Robot", "load"):
         found = getattr(importlib.import_module("robocompiler.runtime.robot"), name)
         globals()[name] = found

@@ -1,4 +1,4 @@
-"""The five ways in which RoboCompiler refuses work, and the problem record they carry."""
+"""The ways in which RoboCompiler refuses work, and the problem record they carry."""
 
 from __future__ import annotations
 
@@ -81,6 +81,22 @@ class AssemblyError(RoboCompilerError):
         self.eta = eta
         self.limits = dict(limits or {})
         self.q = q
+        super().__init__(message)
+
+
+class InfeasibleTaskError(RoboCompilerError):
+    """Task and bounds of a redundancy resolution contradict each other.
+
+    Attributes:
+        rows: names of the rows in conflict; without any one of them the others can be met.
+        weights: {row: weight}, at least 0 for bounds: the rows so weighted add up to 0 <= -gap.
+        gap: by how much, in the rows' units.
+    """
+
+    def __init__(self, message: str, *, weights: Mapping[str, float], gap: float) -> None:
+        self.weights = dict(weights)
+        self.rows = tuple(self.weights)
+        self.gap = gap
         super().__init__(message)
 
 

@@ -175,6 +175,21 @@ def test_states_are_on_the_manifold_within_limits_and_reproducible(compiled: Com
     assert length_of(records) > 0
 
 
+def test_states_are_found_from_a_reference_on_its_limits(compiled: Compiled) -> None:
+    """The gripper's fingers stand wide open at the reference: half of all moves lead outside, at any size."""
+    robot, records = compiled("panda"), read_mechanism(MODELS / "panda.yaml")
+    fingers = [robot.coordinates.index(f"finger_joint{k}") for k in (1, 2)]
+    assert robot.reference[fingers] == pytest.approx(0.04)
+    openings = []
+    for seed in range(8):
+        for sample in draw(robot, records, 10, seed):
+            assert np.all((sample.q[fingers] >= -1e-9) & (sample.q[fingers] <= 0.04 + 1e-9))
+            openings.append(sample.q[fingers[0]])
+    assert np.mean(np.array(openings) < 0.0399) > 0.9  # they leave the limit
+    report = check_robot(robot, records, states=3, seed=0)
+    assert report.passed, failed(report)
+
+
 def test_the_ledger_keeps_the_worst_and_takes_no_nonsense() -> None:
     ledger = Ledger()
     options = {"reference": "r", "tolerance": 1e-6, "floor": 1e-3}

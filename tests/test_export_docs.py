@@ -55,6 +55,20 @@ def test_the_commands_of_the_page_write_what_it_says(folder: Path) -> None:
     assert (folder / "crane.svg").read_text().startswith("<svg ")
 
 
+def test_a_side_file_that_is_there_already_is_kept_unless_forced(folder: Path) -> None:
+    side, urdf = folder / "arm.loops.yaml", folder / "arm.urdf"
+    side.write_text("# written by hand\n")
+    line = "robocompile export five_bar --to urdf -o arm.urdf"
+    result = CliRunner().invoke(robocompile, shlex.split(line)[1:], standalone_mode=True)
+    assert result.exit_code == 6
+    assert "arm.loops.yaml is there already" in result.stderr and "--force" in result.stderr
+    assert side.read_text() == "# written by hand\n" and not urdf.exists()
+    run(line, "--force")
+    assert side.read_text() == rc.export.urdf(ROOT / "models" / "five_bar.yaml").side
+    run(line)  # its own file, unchanged, is no obstacle
+    assert urdf.read_text() == rc.export.urdf(ROOT / "models" / "five_bar.yaml").text
+
+
 def test_without_output_the_text_goes_to_standard_output(folder: Path) -> None:
     result = run("robocompile export fourbar --to mjcf")
     assert result.stdout == rc.export.mjcf(ROOT / "models" / "fourbar.yaml").text

@@ -81,6 +81,27 @@ def test_a_compile_with_repair_tells_the_changes(folder: Path) -> None:
     assert (folder / "build" / "rounded" / "rounded.h").exists()
 
 
+def test_inspect_and_check_with_repair_tell_the_changes(folder: Path) -> None:
+    assert run("robocompile inspect rounded.yaml --json -q").exit_code == 5
+    result = run("robocompile inspect rounded.yaml --repair --json -q")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["rank"]["freedoms"] == 1
+    assert [change["joint"] for change in data["repair"]["changes"]] == ["elbow"]
+    told = run("robocompile inspect rounded.yaml --repair")
+    assert "elbow" in told.stderr
+
+    rc.compile(
+        repair_mechanism(read_mechanism(folder / "rounded.yaml")).mechanism, output="build", extra_flags=("-O0",)
+    )
+    line = "robocompile check rounded.yaml --library build/rounded --states 3 --json -q"
+    checked = run(f"{line} --repair")
+    assert checked.exit_code == 0, checked.output
+    data = json.loads(checked.stdout)
+    assert data["passed"] and data["repair"]["changes"][0]["joint"] == "elbow"
+    assert run("robocompile check --random 1 --repair").exit_code == 2
+
+
 def test_a_refused_repair_writes_nothing(folder: Path) -> None:
     (folder / "rounded.yaml").write_text(MODEL.replace("[1.5708,", "[1.5705,"), encoding="utf-8")
     result = run("robocompile repair rounded.yaml -o fixed.yaml")

@@ -183,6 +183,9 @@ int fourbar_port_map(const double q[FOURBAR_NQ], double L[FOURBAR_NF * FOURBAR_N
 /* Generalised force of dry friction at the speeds u (not part of forward_dynamics, being not smooth). */
 int fourbar_friction(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double tau[FOURBAR_NU]);
 
+/* The same at every velocity, closures ignored: -level sign(v).  tau = E^T forces at v = E u. */
+void fourbar_joint_friction(const double q[FOURBAR_NQ], const double v[FOURBAR_NV], double forces[FOURBAR_NV]);
+
 /* Kinetic (armature included) and potential energy, J. */
 int fourbar_energy(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double energy[2]);
 

@@ -170,6 +170,11 @@ int fourbar_friction(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], dou
     return status;
 }
 
+void fourbar_joint_friction(const double q[FOURBAR_NQ], const double v[FOURBAR_NV], double forces[FOURBAR_NV])
+{
+    fourbar_friction_kernel(q, v, forces);
+}
+
 int fourbar_energy(const double q[FOURBAR_NQ], const double u[FOURBAR_NU], double energy[2])
 {
     double t[2 * 3];

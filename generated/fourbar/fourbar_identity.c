@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "cafc57f0a8df92b312ccb22601772a4c3c51410083016d733cf6d6e4c9d7b967";
+    return "7fbdc74294e87d687a02dfd7f61451efd3199474ab1db49d85ac3204195bf75e";
 }

@@ -59,7 +59,10 @@ def build_robot(
             own.begin(program)
             return build_robot(program, output, options, progress, supports=supports, head=own)
     folder, begin = head.folder, time.monotonic()
-    emission = emit(program, options.real, batch=options.batch, derivatives=options.derivatives, early=head.emission)
+    emission = emit(
+        program, options.real, batch=options.batch, derivatives=options.derivatives, resolution=options.resolution,
+        early=head.emission,
+    )  # fmt: skip
     head.check()
     seconds = {"print": time.monotonic() - begin + head.seconds}
     tell("print", f"{len(emission.files)} files", seconds["print"])

@@ -33,7 +33,8 @@ class DerivativesView:
     """What derivatives.c and its headers print.
 
     kernels: by name, those that compute nothing left out; sizes: of lam, g, s and r (at least 1, as C wants);
-    nt: angles whose sines and cosines are taken once; angles, angles_call: the function that gives them.
+    nt: angles whose sines and cosines are taken once; angles, angles_call: the function that gives them; routines: the
+    kernels as printed, by name.
     """
 
     kernels: tuple[SlopeKernel, ...]
@@ -42,6 +43,8 @@ class DerivativesView:
     nt: int
     angles: str
     angles_call: str
+    routines: Mapping[str, Routine]
+    angle_routine: Routine | None
 
     def call(self, name: str) -> str:
         """The statement that calls a kernel, empty where it computes nothing."""
@@ -77,6 +80,8 @@ def derivatives_view(program: RobotProgram, view: RobotView, real: Real) -> Deri
         nt=shared.count,
         angles=angles,
         angles_call=angles_call,
+        routines={routine.name: routine for routine in shared.routines},
+        angle_routine=shared.angles,
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.charts_view import charts_files
+from robocompiler.backend.collection import paused_collection
 from robocompiler.backend.compiler import PORTABLE
-from robocompiler.backend.derivatives_view import derivative_units, derivatives_view
+from robocompiler.backend.derivatives_view import DerivativesView, derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
 from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
 from robocompiler.backend.lanes_view import batch_units, lanes_view
@@ -24,8 +25,10 @@ from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import (
     drives_provenance,
     mechanics_provenance,
+    resolution_provenance,
 )
 from robocompiler.backend.rendering import render, text_digest
+from robocompiler.backend.resolution_view import resolution_files, resolution_units
 from robocompiler.backend.vectors import Vectors, reference_vectors
 from robocompiler.backend.views import RobotView
 from robocompiler.symbolic.program import RobotProgram
@@ -57,16 +60,19 @@ class Emission:
     warnings: tuple[str, ...] = ()
 
 
+@paused_collection()
 def emit(
     program: RobotProgram,
     real: Real = "double",
     *,
     batch: bool = False,
     derivatives: bool = False,
+    resolution: bool = False,
     early: KinematicEmission | None = None,
 ) -> Emission:
     """Render every file of a robot; `batch`: with the functions that take many states at once; `derivatives`: with the
-    derivatives of the dynamics; `early`: what `emit_kinematics` gave for the same robot and precision.
+    derivatives of the dynamics; `resolution`: with redundancy resolution; `early`: what `emit_kinematics` gave for the
+    same robot and precision.
 
     CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
     cannot hold.
@@ -74,41 +80,37 @@ def emit(
     early = emit_kinematics(program, real) if early is None else early
     view, prefix = early.view, early.prefix
     mechanics = mechanics_view(program, view, real) if program.mechanics else None
-    own: dict[str, str] = {}
-    dynamics: dict[str, str] = {}
-    if mechanics:
-        own[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
-        dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
-        if mechanics.nt:
-            dynamics[f"{prefix}_trigonometry.c"] = render("trigonometry.c.j2", r=view, d=mechanics)
-        dynamics[f"{prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
+    own, dynamics = _mechanics(view, mechanics) if mechanics else ({}, {})
     drives = drives_view(program, view, real)
     driving: dict[str, str] = {}
     for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
         driving[f"{prefix}_drives.{kind}"] = render(f"drives.{kind}.j2", r=view, d=mechanics, s=drives)
     motion = _motion(program, view, mechanics, real)
-    lanes = _batch(view, mechanics, real) if batch and mechanics else {}
-    slopes = _derivatives(program, view, mechanics, real) if derivatives and mechanics else {}
+    steep = derivatives_view(program, view, real) if derivatives and mechanics else None
+    lanes = _batch(view, mechanics, steep, real) if batch and mechanics else {}
+    slopes = _derivatives(view, mechanics, steep) if mechanics and steep else {}
+    resolving = resolution_files(program, view, mechanics, real) if resolution and mechanics else {}
     charts = charts_files(program, view, mechanics, real) if mechanics and view.switching else {}
-    extra = {**driving, **motion, **charts, **lanes, **slopes}
-    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **extra})
+    more = {**driving, **motion, **charts, **lanes, **slopes, **resolving}
+    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **more})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
-    sources = {**early.sources, **dynamics, **identity, **_sources(extra)}
+    sources = {**early.sources, **dynamics, **identity, **_sources(more)}
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None
     tables, driven_tables = _test_tables(vectors, real), _drive_tables(driven, real)
     others = {
         "selftest.c": render("selftest.c.j2", r=view, t=tables, z=driven_tables),
         "README.md": render(
-            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes
+            "README.md.j2", r=view, sources=sorted(sources), mechanics=mechanics, drives=drives, derivatives=slopes,
+            resolution=resolving,
         ),
         "CMakeLists.txt": render("CMakeLists.txt.j2", r=view),
         f"{prefix}.cmake": render("robot.cmake.j2", r=view, sources=sorted(sources)),
     }  # fmt: skip
     return Emission(
         prefix=prefix,
-        files={**early.headers, **own, **extra, **sources, **others},
+        files={**early.headers, **own, **more, **sources, **others},
         units=early.units
         + _whole_units(program, prefix, dynamics, own)
         + _whole_units(program, prefix, identity, {})
@@ -116,20 +118,31 @@ def emit(
         + _whole_units(program, prefix, _sources(charts), {**own, **_headers(charts)})
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
-        + derivative_units(slopes, prefix, mechanics_provenance(program), own),
+        + derivative_units(slopes, prefix, mechanics_provenance(program), own)
+        + resolution_units(resolving, prefix, resolution_provenance(program)),
         module_units=tuple(block.name for block in program.blocks),
         module_support=early.module_support,
         headers=early.headers,
-        interface=_interface(prefix, {**early.headers, **extra}),
+        interface=_interface(prefix, {**early.headers, **more}),
         digest=digest,
         view=view,
         warnings=_warnings(mechanics) + drive_warnings(program, driven),
     )
 
 
+def _mechanics(view: RobotView, mechanics: MechanicsView) -> tuple[dict[str, str], dict[str, str]]:
+    """The header of the mechanical kernels, and their sources."""
+    own = {f"{view.prefix}_mechanics.h": render("mechanics.h.j2", r=view, d=mechanics)}
+    dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
+    if mechanics.nt:
+        dynamics[f"{view.prefix}_trigonometry.c"] = render("trigonometry.c.j2", r=view, d=mechanics)
+    dynamics[f"{view.prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
+    return own, dynamics
+
+
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
     """The headers that users include, one after the other."""
-    names = ("", "_motion", "_charts", "_drives", "_batch", "_derivatives")
+    names = ("", "_motion", "_charts", "_drives", "_batch", "_derivatives", "_resolution")
     return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 
@@ -152,18 +165,12 @@ def _whole_units(
     )
 
 
-def _batch(view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
-    """The files of the batch functions."""
-    lanes, prefix = lanes_view(mechanics, view.prefix, real, bool(view.np)), view.prefix
-    wanted = {
-        "lanes.h": "lanes.h.j2",
-        "batch.h": "batch.h.j2",
-        "batch.c": "batch.c.j2",
-        "lanes_dynamics.c": "lanes_dynamics.c.j2",
-    }
-    if mechanics.nt:
-        wanted["lanes_trigonometry.c"] = "lanes_trigonometry.c.j2"
-    files = {f"{prefix}_{name}": render(template, r=view, d=mechanics, b=lanes) for name, template in wanted.items()}
+def _batch(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView | None, real: Real) -> dict[str, str]:
+    """The files of the batch functions; with those of the derivatives where they are given."""
+    lanes, prefix = lanes_view(mechanics, slopes, view.prefix, real, bool(view.np)), view.prefix
+    names = ["lanes.h", "batch.h", "batch.c", "lanes_dynamics.c", *(["lanes_derivatives.c"] if slopes else [])]
+    files = {f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, b=lanes, s=slopes) for name in names}
+    files |= {t.file: render("lanes_trigonometry.c.j2", r=view, t=t) for t in lanes.trigonometry}
     return {**files, **{kernel.file: render("lanes_kernel.c.j2", r=view, k=kernel) for kernel in lanes.kernels}}
 
 
@@ -173,11 +180,10 @@ def _motion(program: RobotProgram, view: RobotView, mechanics: MechanicsView | N
     return {f"{view.prefix}_motion.{kind}": render(f"motion.{kind}.j2", r=view, m=motion, nf=nf) for kind in "hc"}
 
 
-def _derivatives(program: RobotProgram, view: RobotView, mechanics: MechanicsView, real: Real) -> dict[str, str]:
+def _derivatives(view: RobotView, mechanics: MechanicsView, slopes: DerivativesView) -> dict[str, str]:
     """The files of the derivatives."""
-    slopes, prefix = derivatives_view(program, view, real), view.prefix
     files = {
-        f"{prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, s=slopes)
+        f"{view.prefix}_{name}": render(f"{name}.j2", r=view, d=mechanics, s=slopes)
         for name in ("derivatives.h", "slopes.h", "derivatives.c")
     }
     return {**files, **{kernel.file: render("slope_kernel.c.j2", r=view, k=kernel) for kernel in slopes.kernels}}

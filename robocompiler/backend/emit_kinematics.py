@@ -11,6 +11,7 @@ from pathlib import Path
 
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.chords_view import chord_functions
+from robocompiler.backend.collection import paused_collection
 from robocompiler.backend.mechanics_view import ports_view
 from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import module_provenance, robot_provenance
@@ -33,6 +34,7 @@ class KinematicEmission:
     module_support: tuple[str, ...]
 
 
+@paused_collection()
 def emit_kinematics(program: RobotProgram, real: Real = "double") -> KinematicEmission:
     """Render what depends on neither `program.mechanics` nor `program.drives`, which may still be None.
 

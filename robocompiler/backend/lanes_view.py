@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.derivatives_view import DerivativesView
 from robocompiler.backend.lanes_printer import lanes_prototype, print_lanes
 from robocompiler.backend.mechanics_view import MechanicsView
 from robocompiler.backend.options import Real
+from robocompiler.backend.routine import Routine
 
 KERNELS = (
     "motion_kernel", "tree_kernel", "raise_kernel", "inner_mass_kernel", "project_kernel", "port_mass_kernel",
@@ -33,11 +35,17 @@ X86 = (
     InstructionSet("avx2", ("-DLANES_AVX2", "-mavx2", "-mfma", "-ffp-contract=fast"), 32),
     InstructionSet("avx512", ("-DLANES_AVX512", "-mavx512f", "-mfma", "-ffp-contract=fast"), 64),
 )
-_FUNCTIONS = {
-    "forward_dynamics": ("Q", "U", "F", "TAU"),
-    "inverse_dynamics": ("Q", "U", "UDOT"),
-    "mass_matrix": ("Q",),
+_Signatures = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+_FUNCTIONS: _Signatures = {  # inputs, outputs
+    "forward_dynamics": (("Q", "U", "F", "TAU"), ("out",)),
+    "inverse_dynamics": (("Q", "U", "UDOT"), ("out",)),
+    "mass_matrix": (("Q",), ("out",)),
 }
+_SLOPE_FUNCTIONS: _Signatures = {
+    "forward_dynamics_derivatives": (("Q", "U", "F"), ("UDOT_S", "UDOT_U", "UDOT_F")),
+    "inverse_dynamics_derivatives": (("Q", "U", "UDOT"), ("TAU_S", "TAU_U")),
+}
+_SLOPE_ARRAYS = {"g": "change", "t": "turned"}  # arguments of the kernels whose arrays have other names
 _X86_64 = ("x86_64", "amd64")  # how the target triples of such machines begin
 _GROUPS = 4  # more of them bring no more: a kernel's code comes from the second-level cache once in four passes
 _KEPT = 64 * 1024  # bytes between kernels, at most: data then stay as near as the code would be
@@ -56,6 +64,25 @@ class LanesKernel:
 
 
 @dataclass(frozen=True)
+class LanesTrigonometry:
+    """One routine that gives sines and cosines; `angles` gives their arguments, `of` says whose they are."""
+
+    name: str
+    of: str
+    count: int
+    angles: LanesKernel
+    file: str
+
+
+@dataclass(frozen=True)
+class LanesSlopes:
+    """The derivatives over lanes: the statement that calls each kernel, and the groups as in `LanesView`."""
+
+    calls: Mapping[str, str]
+    groups: int
+
+
+@dataclass(frozen=True)
 class LanesView:
     """What the batch templates print; `versions` in falling order of preference on x86.
 
@@ -64,9 +91,10 @@ class LanesView:
     """
 
     kernels: tuple[LanesKernel, ...]
-    angles: LanesKernel | None
+    trigonometry: tuple[LanesTrigonometry, ...]
     size: int
     groups: int
+    slopes: LanesSlopes | None
     arguments: Mapping[str, str]
     names: Mapping[str, str]
     versions: tuple[InstructionSet, ...] = (*reversed(X86), GENERIC)
@@ -77,29 +105,52 @@ class LanesView:
         return tuple(self.arguments.items())
 
 
-def lanes_view(mechanics: MechanicsView, prefix: str, real: Real, parameters: bool) -> LanesView:
+def lanes_view(
+    mechanics: MechanicsView, derivatives: DerivativesView | None, prefix: str, real: Real, parameters: bool
+) -> LanesView:
     """The view of a robot's batch code; `parameters`: whether the robot has run-time parameters."""
 
-    def text(name: str) -> LanesKernel:
-        routine = mechanics.routines[name]
-        summary, prototype = routine.summary, lanes_prototype(routine)
-        return LanesKernel(name, summary, prototype, print_lanes(routine, real), f"{prefix}_lanes_{name}.c")
+    def text(routine: Routine) -> LanesKernel:
+        name, prototype = routine.name, lanes_prototype(routine)
+        return LanesKernel(name, routine.summary, prototype, print_lanes(routine, real), f"{prefix}_lanes_{name}.c")
 
-    angles = None
-    if mechanics.angle_routine is not None:
-        routine = replace(mechanics.angle_routine, name="angles")
-        angles = LanesKernel("angles", routine.summary, lanes_prototype(routine), print_lanes(routine, real), "")
-    kernels = tuple(text(name) for name in KERNELS if name in mechanics.routines)
-    arguments = {name: _arguments(inputs, real, parameters) for name, inputs in _FUNCTIONS.items()}
+    def turned(name: str, of: str, count: int, angles: Routine | None) -> list[LanesTrigonometry]:
+        if angles is None:
+            return []
+        own = text(replace(angles, name=f"{name}_angles"))
+        return [LanesTrigonometry(name, of, count, own, f"{prefix}_lanes_{name}.c")]
+
+    routines = [mechanics.routines[name] for name in KERNELS if name in mechanics.routines]
+    trigonometry = turned("trigonometry", "", mechanics.nt, mechanics.angle_routine)
+    functions, slopes = dict(_FUNCTIONS), None
+    groups = _groups(routines)
+    if derivatives is not None:
+        functions |= _SLOPE_FUNCTIONS
+        own = list(derivatives.routines.values())
+        trigonometry += turned("slope_trigonometry", " of the derivatives", derivatives.nt, derivatives.angle_routine)
+        slopes = LanesSlopes({routine.name: _call(routine) for routine in own}, _groups([*routines, *own]))
+        routines += own
+    arguments = {name: _arguments(given, put, real, parameters) for name, (given, put) in functions.items()}
     names = {name: ", ".join(re.findall(r"(\w+)(?:,|$)", text)) for name, text in arguments.items()}
-    entries = sum(output.size for kernel in kernels for output in mechanics.routines[kernel.name].outputs)
-    groups = max(1, min(_GROUPS, _KEPT // (entries * GENERIC.width)))
-    return LanesView(kernels, angles, 8 if real == "double" else 4, groups, arguments, names)
+    kernels, size = tuple(map(text, routines)), 8 if real == "double" else 4
+    return LanesView(kernels, tuple(trigonometry), size, groups, slopes, arguments, names)
 
 
-def _arguments(inputs: tuple[str, ...], real: Real, parameters: bool) -> str:
+def _groups(routines: Sequence[Routine]) -> int:
+    entries = sum(output.size for routine in routines for output in routine.outputs)
+    return max(1, min(_GROUPS, _KEPT // (entries * GENERIC.width)))
+
+
+def _call(routine: Routine) -> str:
+    """The statement that calls a derivative kernel for group g of states; parameters are the same for all groups."""
+    names = [argument.name for argument in (*routine.inputs, *routine.outputs)]
+    arguments = ["p" if name == "p" else f"{_SLOPE_ARRAYS.get(name, name)}[g]" for name in names]
+    return f"L({routine.name})({', '.join(arguments)});"
+
+
+def _arguments(inputs: tuple[str, ...], outputs: tuple[str, ...], real: Real, parameters: bool) -> str:
     given = [f"const {real} *{name}" for name in (*inputs, *(["parameters"] if parameters else []))]
-    return ", ".join(["int count", *given, f"{real} *out", "int *status"])
+    return ", ".join(["int count", *given, *(f"{real} *{name}" for name in outputs), "int *status"])
 
 
 def batch_units(

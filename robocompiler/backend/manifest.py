@@ -71,6 +71,7 @@ def _manifest(program: RobotProgram, emission: Emission, real: str, build: Mappi
                 strict=True,
             )
         ],
+        "speed_limits": _speed_limits(program),
         "joints": [
             {
                 "name": slot.joint,
@@ -140,6 +141,16 @@ def _coordinates(names: Sequence[str], program: RobotProgram) -> list[dict[str, 
             entries.append({"name": name, "unit": unit, "limits": _position(joint, k)})
     assert [entry["name"] for entry in entries] == list(names)
     return entries
+
+
+def _speed_limits(program: RobotProgram) -> list[float | None]:
+    """Per velocity the declared limit of its speed."""
+    topology = program.closures.topology
+    limits: list[float | None] = []
+    for slot in topology.slots:
+        own = [limit.velocity for limit in topology.joint(slot.joint).limits]
+        limits += [own[k] if k < len(own) else None for k in range(slot.nv)]
+    return limits
 
 
 def _position(joint: Joint, k: int) -> list[float] | None:

@@ -16,8 +16,9 @@ Progress = Callable[[str, str, float], None]
 class BuildOptions:
     """real: 'double' or 'float'; cc: compiler command or None to look for one; emit_only: write text, compile nothing;
     workers: parallel compilers (None: one per core); extra_flags: follow the default flags, as ("-O0",) does; batch:
-    with functions over many states at once; derivatives: with derivatives of the dynamics; portable: the same numbers
-    on every machine and libraries for every processor of the architecture, instead of code for this one."""
+    with functions over many states at once; derivatives: with derivatives of the dynamics; resolution: with
+    redundancy resolution; portable: the same numbers on every machine and libraries for every processor of the
+    architecture, instead of code for this one."""
 
     real: Real = "double"
     cc: str | None = None
@@ -25,6 +26,7 @@ class BuildOptions:
     workers: int | None = None
     batch: bool = False
     derivatives: bool = False
+    resolution: bool = False
     portable: bool = False
     extra_flags: tuple[str, ...] = ()
 

@@ -82,6 +82,14 @@ def drives_provenance(program: RobotProgram) -> dict[str, str]:
     return fields
 
 
+def resolution_provenance(program: RobotProgram) -> dict[str, str]:
+    """Fields behind the redundancy resolution: those of the mechanics, and the limits of joints and ports."""
+    mechanism = program.closures.topology.mechanism
+    fields = mechanics_provenance(program)
+    fields |= {f"joints.{joint.name}.limits": value_digest(repr(joint.limits)) for joint in mechanism.joints}
+    return fields | {f"ports.{port.name}.limits": value_digest(repr(port.limits)) for port in mechanism.ports}
+
+
 def _drive_fields(drive: Drive) -> list[tuple[str, object]]:
     """(key, value) as the file has them."""
     fields: list[tuple[str, object]] = [("port", drive.port), ("effort", drive.effort), ("commands", drive.commands)]

@@ -45,6 +45,7 @@ def repeat_key(
         "real": options.real,
         "batch": options.batch,
         "derivatives": options.derivatives,
+        "resolution": options.resolution,
         "compiler": compiler_record(toolchain).to_json(),
         "generator": [VERSION, _own_digest(), [version(name) for name in _LIBRARIES]],
     }

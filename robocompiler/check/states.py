@@ -18,6 +18,7 @@ _STEPS = 3  # moves from the reference to a state
 _REACH = 0.15  # largest change of any joint in one move: rad, or lengths of the mechanism
 _SPEED = 1.0  # largest joint speed: rad/s, or lengths of the mechanism per second
 _SMALLEST = 2.0**-12  # a state as near to the reference as this that still cannot be reached is given up
+_DRAWS = 100  # smallest moves that are tried where limits are what is in the way
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def length_of(mechanism: Mechanism) -> float:
 def draw(robot: Robot, mechanism: Mechanism, count: int, seed: int) -> tuple[Sample, ...]:
     """`count` random states of `robot` in its port chart, reproducible by `seed`.
 
-    A move that leaves limits or the branch is drawn again, shorter each time.
+    A move that leaves limits or the branch is turned round, then drawn again, shorter each time.
     Raises AssemblyError or RankError when even tiny moves fail.
     """
     random = np.random.default_rng(seed)
@@ -96,14 +97,21 @@ def _direction(E: Array, random: np.random.Generator, size: Array, bound: float)
 
 
 def _moved(robot: Robot, random: np.random.Generator, size: Array, q: Array) -> Array:
-    reach = _REACH
+    """A random move, or its opposite: where a coordinate stands at its limit, one of them leads out of it."""
+    E = robot.lift(q)
+    reach, draws = _REACH, 0
     while True:
-        try:
-            E = robot.lift(q)
-            found = robot.assemble(robot.integrate(q, E @ _direction(E, random, size, reach)))
-            robot.lift(found)
-            return found
-        except (AssemblyError, RankError):
+        move = E @ _direction(E, random, size, reach)
+        for step in (move, -move):
+            try:
+                found = robot.assemble(robot.integrate(q, step))
+                robot.lift(found)
+                return found
+            except (AssemblyError, RankError) as error:
+                refusal = error
+        if reach / 2 >= _SMALLEST:
             reach /= 2
-            if reach < _SMALLEST:
-                raise
+            continue
+        draws += 1  # with several coordinates at their limits few directions lead inside, but some do
+        if not getattr(refusal, "limits", {}) or draws == _DRAWS:
+            raise refusal

@@ -7,8 +7,19 @@ from robocompiler.cli.commands import robocompile
 from robocompiler.cli.export_command import export_command  # joins the group
 from robocompiler.cli.import_command import import_command  # joins the group
 from robocompiler.cli.repair_command import repair_command  # joins the group
+from robocompiler.cli.simulate_command import simulate_command  # joins the group
+from robocompiler.cli.view_command import view_command  # joins the group
 
-__all__ = ["bench_command", "export_command", "import_command", "main", "repair_command", "robocompile"]
+__all__ = [
+    "bench_command",
+    "export_command",
+    "import_command",
+    "main",
+    "repair_command",
+    "robocompile",
+    "simulate_command",
+    "view_command",
+]
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -52,6 +51,11 @@ def _independent() -> Decorator:
     )
 
 
+def _repair() -> Decorator:
+    text = "Make nearly redundant loops exact first, and tell what that changes."
+    return click.option("--repair", is_flag=True, help=text)
+
+
 def _json() -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help="Print the report, or the error, as JSON.")
 
@@ -97,7 +101,8 @@ def robocompile() -> None:
 )
 @click.option("--batch", is_flag=True, help="With functions over many states at once (vector lanes).")
 @click.option("--derivatives", is_flag=True, help="With derivatives of forward and inverse dynamics.")
-@click.option("--repair", is_flag=True, help="Make nearly redundant loops exact first, and tell what that changes.")
+@click.option("--resolution", is_flag=True, help="With redundancy resolution: tasks within limits, and their solver.")
+@_repair()
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
 def compile_command(
@@ -115,7 +120,8 @@ def compile_command(
         mechanism, repaired = _repaired(mechanism, options["quiet"])
     choices = BuildOptions(
         real=options["real"], cc=options["cc"], emit_only=options["emit_only"], workers=options["jobs"],
-        batch=options["batch"], derivatives=options["derivatives"], portable=options["portable"],
+        batch=options["batch"], derivatives=options["derivatives"], resolution=options["resolution"],
+        portable=options["portable"],
         extra_flags=("-O0",) if options["fast_compile"] else (),
     )  # fmt: skip
     wanted = {"independent": independent, "supports": supports, "charts": options["charts"]}
@@ -191,32 +197,48 @@ def _compiled_facts(
     metavar="[KERNEL]",
     help="Print the symbolic program instead: all kernels, or those whose name is or begins with KERNEL.",
 )
+@click.option("--html", metavar="FILE", help="Compile MODEL and write one page about it, with its ports' ranges.")
+@click.option("--output", "-o", metavar="FOLDER", help="With --html: compile to here [default: a temporary folder].")
+@_repair()
 @_independent()
 @_json()
 @_quiet("Show no progress.")
 def inspect_command(
-    model: str | None, svg: str | None, ir: str | None, independent: tuple[str, ...], as_json: bool, quiet: bool
+    model: str | None, ir: str | None, independent: tuple[str, ...], as_json: bool, quiet: bool, **options: Any
 ) -> None:
-    """Explain MODEL: its tree, chords, modules, rank and freedoms.  Needs no C compiler and writes nothing else."""
+    """Explain MODEL: its tree, chords, modules, rank and freedoms.
+
+    Needs no C compiler and writes nothing else, but for --html.
+    """
+    from robocompiler.cli.inspection import inspected, inspection_text, selected_kernels, write_file
     from robocompiler.cli.loops import drawing, inspect_loops
-    from robocompiler.cli.progress import display
+    from robocompiler.cli.page import read_source
     from robocompiler.cli.report import gather
-    from robocompiler.compiler import run_front_end
 
     if model is None and ir:  # `inspect --ir MODEL`: the parser took the only word for the option's value
         model, ir = ir, ""
     if model is None:
         raise click.UsageError("Missing argument 'MODEL'.")
-    source = find(model, quiet)
-    with display(quiet) as progress:
-        front = run_front_end(source.path, independent=independent, progress=progress)
-    facts = gather(source, front, None, {})
-    kernels = None if ir is None else _kernels(front.program, ir)
-    if svg is not None:
-        _write_file(Path(svg), drawing(facts, front.topology))
-    write_out(_inspection_text(inspect_loops(facts, front), front.program, kernels, as_json))
-    if svg is not None and not quiet:
-        write_error(f"drawing  {printable(svg)}\n")
+    if options["output"] is not None and options["html"] is None:
+        raise click.UsageError("--output only goes with --html; without it nothing is compiled.")
+    model_file = find(model, quiet)
+    mechanism, source = read_source(model_file.path)
+    repaired: dict[str, Any] = {}
+    if options["repair"]:
+        mechanism, repaired = _repaired(mechanism, quiet)
+    front, page = inspected(mechanism, source, independent, options, quiet)
+    facts = gather(model_file, front, None, {})
+    kernels = None if ir is None else selected_kernels(front.program, ir)
+    files = {"page": (options["html"], page), "drawing": (options["svg"], "")}
+    if options["svg"] is not None:
+        files["drawing"] = (options["svg"], drawing(facts, front.topology))
+    for path, text in files.values():
+        if path is not None:
+            write_file(Path(path), text)
+    write_out(inspection_text(inspect_loops(facts, front), front.program, kernels, as_json, repaired))
+    for kind, (path, _) in files.items():
+        if path is not None and not quiet:
+            write_error(f"{kind:<9}{printable(path)}\n")
 
 
 @robocompile.command("check", epilog=EXIT_CODE_TEXT, short_help="Compare a compiled MODEL with independent references.")
@@ -231,6 +253,7 @@ def inspect_command(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed, or the first of --random."
 )
 @click.option("--precise", is_flag=True, help="Compute the reference in 50 digits; slow.")
+@_repair()
 @click.option("--random", "count", type=click.IntRange(min=1), metavar="N", help="Check N random mechanisms instead.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Random mechanisms at a time [default: one per core].")
 @click.option("--save", metavar="FOLDER", help="Write random mechanisms that fail into FOLDER.")
@@ -246,7 +269,7 @@ def check_command(context: click.Context, /, model: str | None, count: int | Non
     if (model is None) == (count is None):
         both = "MODEL and --random N are alternatives; give one of them."
         raise click.UsageError("Missing argument 'MODEL' (or --random N)." if model is None else both)
-    foreign = {"jobs", "save"} if count is None else {"library", "output", "precise", "supports"}
+    foreign = {"jobs", "save"} if count is None else {"library", "output", "precise", "repair", "supports"}
     given = [n for n in sorted(foreign) if context.get_parameter_source(n) is not click.core.ParameterSource.DEFAULT]
     if given:
         where = "only goes with --random N" if count is None else "does not go with --random"
@@ -271,6 +294,9 @@ def _check_model(model: str, options: dict[str, Any]) -> int:
     quiet, states, folder = options["quiet"], options["states"] or 10, options["library"]
     source = find(model, quiet)
     mechanism = read_model(source.path)
+    repaired: dict[str, Any] = {}
+    if options["repair"]:
+        mechanism, repaired = _repaired(mechanism, quiet)
     held: dict[str, Any] = {}
     with display(quiet) as progress:
         if folder is None:
@@ -291,7 +317,7 @@ def _check_model(model: str, options: dict[str, Any]) -> int:
             )  # fmt: skip
             progress("check", f"{name or robot.name}: {states} random states", time.monotonic() - begin)
     if options["as_json"]:
-        data = check_data(reports[0])
+        data = {**check_data(reports[0]), **repaired}
         modes = {name: check_data(report) for name, report in zip(held, reports[1:], strict=True)}
         write_out(json_text({**data, "supports": modes} if modes else data))
     elif not quiet:
@@ -353,42 +379,3 @@ def find(text: str, quiet: bool) -> ModelFile:
     if source.shipped and not quiet:
         write_error(printable(f"model    {source.name} ships with RoboCompiler: {source.path}") + "\n")
     return source
-
-
-def _kernels(program: Any, prefix: str) -> tuple[Any, ...]:
-    from robocompiler.cli.listing import select
-
-    kernels = select(program, prefix)
-    if not kernels:
-        names = [kernel.name for kernel in program.kernels]
-        near = difflib.get_close_matches(prefix, names, n=1)
-        mend = f"Did you mean {near[0]!r}?" if near else f"The first of {len(names)} are: {', '.join(names[:6])}."
-        raise click.UsageError(f"No kernel is called or begins with {prefix!r}.  {mend}")
-    return kernels
-
-
-def _inspection_text(inspection: Any, program: Any, kernels: tuple[Any, ...] | None, as_json: bool) -> str:
-    from robocompiler.cli.facts import as_data
-    from robocompiler.cli.listing import input_names, kernel_data, kernel_text
-    from robocompiler.cli.loop_tables import chords_table, gap_text, module_members
-    from robocompiler.cli.loops import loops_data
-    from robocompiler.cli.tables import summary
-
-    if as_json:
-        data = {**as_data(inspection.facts), **loops_data(inspection)}
-        return json_text(data if kernels is None else {**data, "ir": [kernel_data(kernel) for kernel in kernels]})
-    if kernels is not None:
-        names = input_names(program)
-        return "\n".join(kernel_text(kernel, names) for kernel in kernels)
-    parts: list[Any] = [summary(inspection.facts), ""]
-    if inspection.singular_values:
-        parts += [gap_text(inspection), ""]
-    for chart in inspection.facts.charts:
-        parts += [module_members(chart), ""] if chart.modules else []
-    return render(*parts, *([chords_table(inspection.chords)] if inspection.chords else []))
-
-
-def _write_file(path: Path, text: str) -> None:
-    from robocompiler.backend.atomic import write_atomically
-
-    write_atomically(path, text.encode("utf-8"))

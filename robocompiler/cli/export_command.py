@@ -11,6 +11,7 @@ from robocompiler.cli.commands import robocompile
 from robocompiler.cli.failures import EXIT_CODE_TEXT, json_text
 from robocompiler.cli.output import printable, write_error, write_out
 from robocompiler.cli.shipped import find_model
+from robocompiler.errors import CompileError
 
 if TYPE_CHECKING:
     from robocompiler.exporters.notes import ExportNote
@@ -22,9 +23,10 @@ FORMATS = ("mjcf", "urdf", "dot", "svg")
 @click.argument("model")
 @click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="The format.")
 @click.option("--output", "-o", metavar="FILE", help="The file to write [default: standard output; urdf needs it].")
+@click.option("--force", is_flag=True, help="Let a URDF's side file replace another that is there already.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report, or the error, as JSON; needs --output.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no report; errors are shown.")
-def export_command(model: str, form: str, output: str | None, as_json: bool, quiet: bool) -> None:
+def export_command(model: str, form: str, output: str | None, force: bool, as_json: bool, quiet: bool) -> None:
     """Export MODEL for other tools.
 
     What is said in another way there, and what the format cannot say, is told.  A URDF gets a side file
@@ -36,6 +38,8 @@ def export_command(model: str, form: str, output: str | None, as_json: bool, qui
         reason = "--json" if as_json else "--to urdf"
         raise click.UsageError(f"{reason} needs --output.")
     files, notes = _texts(find_model(model).path, form, None if output is None else Path(output))
+    if not force:
+        _keep_others(files, output)
     if output is None:
         write_out(files[""])
     for path, text in files.items() if output is not None else ():
@@ -47,6 +51,16 @@ def export_command(model: str, form: str, output: str | None, as_json: bool, qui
         tell = write_error if output is None else write_out
         lines = [f"written to {path}" for path in written] + [str(note) for note in notes]
         tell("".join(" ".join(printable(line).split()) + "\n" for line in lines))
+
+
+def _keep_others(files: dict[str, str], output: str | None) -> None:
+    """CompileError where a file that was not asked for by name would replace another: somebody may have written it."""
+    for path, text in files.items():
+        if path != output and Path(path).is_file() and Path(path).read_bytes() != text.encode("utf-8"):
+            raise CompileError(
+                f"{path} is there already, with other content; nothing was written.  Choose another --output, or "
+                "replace it with --force"
+            )
 
 
 def _texts(model: Path, form: str, output: Path | None) -> tuple[dict[str, str], tuple[ExportNote, ...]]:

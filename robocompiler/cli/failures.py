@@ -31,7 +31,7 @@ EXIT_CODES: dict[type[RoboCompilerError], int] = {
 EXIT_CODE_TEXT = (
     "Exit codes: 0 done, 1 internal error, 2 wrong use, 3 the model is wrong, 4 the loops do not close, 5 the rank is "
     "not clear, 6 the C compiler or an output file failed, 7 a compiled robot cannot be loaded, 8 a check found "
-    "a discrepancy, 130 interrupted, 141 nobody reads the output."
+    "a discrepancy, 9 a simulation ended before its time, 130 interrupted, 141 nobody reads the output."
 )
 _INTERRUPTED = (
     "robocompile: interrupted.  Nothing is lost: what the output folder held still loads, and objects that were "

@@ -91,6 +91,28 @@ class RobotBase:
         return self._chart
 
     @property
+    def position_limits(self) -> dict[str, tuple[float, float]]:
+        """{coordinate: (lower, upper)} of the coordinates whose position the model file limits."""
+        return {self.coordinates[index]: interval for index, interval in self._description.limits.items()}
+
+    @property
+    def speed_limits(self) -> dict[str, float]:
+        """{velocity: largest speed} (rad/s or m/s) of those that the model file limits."""
+        return {self.velocities[index]: limit for index, limit in self._description.speed_limits.items()}
+
+    @property
+    def length_scale(self) -> float:
+        """The robot's length scale (m), by which lengths and angles are compared."""
+        return self._description.length
+
+    def single_coordinate(self, name: str) -> tuple[int, int]:
+        """(index in v, index in q) of a coordinate that has a speed of its own.
+
+        ValueError for an unknown name, for a joint with several coordinates, and for one of a quaternion.
+        """
+        return self._description.single_coordinate(name)
+
+    @property
     def reference(self) -> Array:
         """An assembled configuration (nq,): the file's reference."""
         return self._description.reference.copy()

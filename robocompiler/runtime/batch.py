@@ -17,6 +17,7 @@ from robocompiler.runtime.library import Library
 Array = NDArray[np.float64]
 
 BLOCK = 64  # states below which another thread costs more than it saves
+SHARES = 8  # blocks for each thread
 
 
 class Batch:
@@ -60,7 +61,7 @@ class Batch:
         count, q = self._rows(Q, "q", "Q", None)
         force = None if tau is None else self._rows(tau, "u", "tau", count)[1]
         inputs = (q, self._rows(U, "u", "U", count)[1], self._rows(F, "f", "F", count)[1], force)
-        return self._run("forward_dynamics", count, inputs, (self._sizes["u"],), out, threads)
+        return self._one("forward_dynamics", count, inputs, (self._sizes["u"],), out, threads)
 
     def inverse_dynamics(
         self, Q: ArrayLike, U: ArrayLike, Udot: ArrayLike, *, out: Array | None = None, threads: int | None = None
@@ -68,7 +69,7 @@ class Batch:
         """tau_u (N, d) = M_r udot + h_r."""
         count, q = self._rows(Q, "q", "Q", None)
         inputs = [q, self._rows(U, "u", "U", count)[1], self._rows(Udot, "u", "Udot", count)[1]]
-        return self._run("inverse_dynamics", count, inputs, (self._sizes["u"],), out, threads)
+        return self._one("inverse_dynamics", count, inputs, (self._sizes["u"],), out, threads)
 
     def bias(self, Q: ArrayLike, U: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """h_r (N, d): inverse dynamics at udot = 0."""
@@ -79,7 +80,53 @@ class Batch:
         """M_r (N, d, d)."""
         count, q = self._rows(Q, "q", "Q", None)
         d = self._sizes["u"]
-        return self._run("mass_matrix", count, [q], (d, d), out, threads)
+        return self._one("mass_matrix", count, [q], (d, d), out, threads)
+
+    def forward_dynamics_derivatives(
+        self,
+        Q: ArrayLike,
+        U: ArrayLike,
+        F: ArrayLike,
+        *,
+        out: Sequence[Array] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """(d udot/ds (N, d, d), d udot/du (N, d, d), d udot/df (N, d, nf)); see `Derivatives.forward_dynamics`.
+
+        Raises LoadError when the robot was compiled without derivatives, RankError as `forward_dynamics`.
+        """
+        self._with_derivatives()
+        count, q = self._rows(Q, "q", "Q", None)
+        inputs = (q, self._rows(U, "u", "U", count)[1], self._rows(F, "f", "F", count)[1])
+        d, nf = self._sizes["u"], self._sizes["f"]
+        by_s, by_u, by_f = self._run(
+            "forward_dynamics_derivatives", count, inputs, ((d, d), (d, d), (d, nf)), out, threads
+        )
+        return by_s, by_u, by_f
+
+    def inverse_dynamics_derivatives(
+        self,
+        Q: ArrayLike,
+        U: ArrayLike,
+        Udot: ArrayLike,
+        *,
+        out: Sequence[Array] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """(d tau/ds (N, d, d), d tau/du (N, d, d)); see `Derivatives.inverse_dynamics`.  Errors as above."""
+        self._with_derivatives()
+        count, q = self._rows(Q, "q", "Q", None)
+        inputs = (q, self._rows(U, "u", "U", count)[1], self._rows(Udot, "u", "Udot", count)[1])
+        d = self._sizes["u"]
+        by_s, by_u = self._run("inverse_dynamics_derivatives", count, inputs, ((d, d), (d, d)), out, threads)
+        return by_s, by_u
+
+    def _with_derivatives(self) -> None:
+        if not self._library.has("batch_forward_dynamics_derivatives"):
+            raise LoadError(
+                f"{self._library.prefix}: compiled without derivatives of batches; compile(..., batch=True, "
+                "derivatives=True) or robocompile MODEL --batch --derivatives adds them"
+            )
 
     def _rows(self, value: ArrayLike, kind: str, name: str, count: int | None) -> tuple[int, Array]:
         """(N, the array in the library's precision); ValueError for another shape or numbers that are not finite."""
@@ -93,7 +140,7 @@ class Batch:
             raise ValueError(f"{name} has entries that are not finite numbers, first in row {row}")
         return len(array), array
 
-    def _run(
+    def _one(
         self,
         name: str,
         count: int,
@@ -102,41 +149,72 @@ class Batch:
         out: Array | None,
         threads: int | None,
     ) -> Array:
-        full = (count, *shape)
-        if out is not None and (out.shape != full or out.dtype != np.float64):
-            raise ValueError(f"out must be a float64 array of shape {full}, got {out.dtype} {out.shape}")
-        direct = out is not None and out.flags.c_contiguous and out.dtype == self._library.real
-        result: Any = out if direct else np.empty(full, dtype=self._library.real)
+        """A function with one result."""
+        return self._run(name, count, inputs, (shape,), None if out is None else (out,), threads)[0]
+
+    def _run(
+        self,
+        name: str,
+        count: int,
+        inputs: Sequence[Array | None],
+        shapes: Sequence[tuple[int, ...]],
+        out: Sequence[Array] | None,
+        threads: int | None,
+    ) -> list[Array]:
+        """Results (count, *shape) of each shape, in the arrays `out` if they are given."""
+        full = [(count, *shape) for shape in shapes]
+        if out is not None and len(out) != len(full):
+            raise ValueError(f"out must be {len(full)} arrays, got {len(out)}")
+        for array, wanted in zip(out or (), full, strict=False):
+            if array.shape != wanted or array.dtype != np.float64:
+                raise ValueError(f"out must be a float64 array of shape {wanted}, got {array.dtype} {array.shape}")
+        real = self._library.real
+        results: list[Any] = [np.empty(wanted, dtype=real) for wanted in full] if out is None else [
+            array if array.flags.c_contiguous and array.dtype == real else np.empty(array.shape, dtype=real)
+            for array in out
+        ]  # fmt: skip
         status = np.zeros(count, dtype=np.intc)
-        blocks = self._blocks(count, threads)
-        if len(blocks) > 1:
-            list(self._pool.map(lambda block: self._call(name, block, inputs, result, status), blocks))
-        else:
-            for block in blocks:
-                self._call(name, block, inputs, result, status)
+        workers = self._workers(count, threads)
+        blocks = iter(self._blocks(count, workers))
+
+        def work() -> None:
+            for block in blocks:  # whoever is free takes the next: a thread that wakes late does less
+                self._call(name, block, inputs, results, status)
+
+        others = [self._pool.submit(work) for _ in range(workers - 1)]
+        work()
+        for other in others:
+            other.result()
         self._judge(name, status)
         if out is None:
-            return np.asarray(result, dtype=np.float64)
-        if not direct:
-            out[...] = result
-        return out
+            return [np.asarray(result, dtype=np.float64) for result in results]
+        for array, result in zip(out, results, strict=True):
+            if result is not array:
+                array[...] = result
+        return list(out)
 
-    def _blocks(self, count: int, threads: int | None) -> list[slice]:
+    def _workers(self, count: int, threads: int | None) -> int:
+        """Threads that share `count` states, the calling one included."""
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads}")
-        most = _cores() if threads is None else threads
-        parts = max(1, min(most, count // BLOCK if threads is None else count))
-        size = -(-count // parts) if count else 0
-        lanes = self.lanes
-        size = -(-size // lanes) * lanes
+        most = min(_cores(), count // BLOCK) if threads is None else min(threads, count)
+        return max(1, most)
+
+    def _blocks(self, count: int, workers: int) -> list[slice]:
+        """Some blocks for each worker, of whole passes of lanes."""
+        parts = 1 if workers == 1 else max(workers, min(SHARES * workers, count // BLOCK))
+        size = -(-count // parts)
+        size = -(-size // self.lanes) * self.lanes
         return [slice(start, min(start + size, count)) for start in range(0, count, size or 1)]
 
-    def _call(self, name: str, rows: slice, inputs: Sequence[Array | None], result: Array, status: Any) -> None:
+    def _call(
+        self, name: str, rows: slice, inputs: Sequence[Array | None], results: Sequence[Array], status: Any
+    ) -> None:
         lib = self._library
         given = [lib.null if value is None else lib.input(value[rows]) for value in inputs]
+        put = [lib.output(result[rows]) if result[rows].size else lib.null for result in results]
         count = rows.stop - rows.start
-        function = lib.function(f"batch_{name}")
-        function(count, *given, *self._extra, lib.output(result[rows]), lib.integers(status[rows]))
+        lib.function(f"batch_{name}")(count, *given, *self._extra, *put, lib.integers(status[rows]))
 
     def _judge(self, name: str, status: Any) -> None:
         bad = np.flatnonzero(status)

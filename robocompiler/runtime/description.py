@@ -31,6 +31,8 @@ class Description:
         self.name: str = manifest["robot"]
         self.coordinates: tuple[str, ...] = tuple(entry["name"] for entry in manifest["coordinates"])
         self.velocities: tuple[str, ...] = tuple(entry["name"] for entry in manifest["velocities"])
+        self.coordinate_units: tuple[str, ...] = tuple(entry["unit"] for entry in manifest["coordinates"])
+        self.velocity_units: tuple[str, ...] = tuple(entry["unit"] for entry in manifest["velocities"])
         self.joints: tuple[dict[str, Any], ...] = tuple(manifest["joints"])
         self.frames: tuple[str, ...] = tuple(entry["name"] for entry in manifest["frames"])
         self.movers: tuple[tuple[int, ...], ...] = tuple(tuple(entry["movers"]) for entry in manifest["frames"])
@@ -49,6 +51,9 @@ class Description:
         self.row_scales: Array = np.array(manifest["row_scales"], dtype=np.float64)
         self.limits: dict[int, tuple[float, float]] = {
             i: tuple(entry["limits"]) for i, entry in enumerate(manifest["coordinates"]) if entry["limits"] is not None
+        }
+        self.speed_limits: dict[int, float] = {
+            i: float(limit) for i, limit in enumerate(manifest["speed_limits"]) if limit is not None
         }
         self.supports: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in manifest["supports"]}
         self.ports = tuple(_port(entry) for entry in manifest["ports"])
@@ -112,6 +117,18 @@ class Description:
             raise unknown("joint or coordinate", name, (*self._joint, *self.coordinates))
         start, count = joint["v"]
         return list(range(start, start + count))
+
+    def single_coordinate(self, name: str) -> tuple[int, int]:
+        """(velocity index, coordinate index) of a coordinate that has a speed of its own."""
+        place = self.coordinate_slice(name)
+        joint = self._joint[name.partition(":")[0]]
+        if place.stop - place.start != 1:
+            several = ", ".join(self.coordinates[place])
+            raise ValueError(f"joint {name!r} has several coordinates; name one of {several}")
+        (q0, nq), (v0, nv) = joint["q"], joint["v"]
+        if nq != nv:
+            raise ValueError(f"{name!r} belongs to a quaternion: its coordinates have no speed each; use its frame")
+        return v0 + place.start - q0, place.start
 
     def modules(self, chart: str) -> tuple[ModuleInfo, ...]:
         """The modules of a chart."""

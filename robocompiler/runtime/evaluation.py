@@ -87,10 +87,16 @@ class Evaluation:
 
     def condensed(self, q: Array) -> tuple[Array, Array]:
         """Condensed rows (nk,) and their Jacobian (nk, nv), unscaled."""
+        pattern = self.description.condensed
+        rows, values = self.condensed_values(q)
+        return rows, pattern.dense(values, np.empty(pattern.shape))
+
+    def condensed_values(self, q: Array) -> tuple[Array, Array]:
+        """Condensed rows (nk,) and the nonzeros of their Jacobian, unscaled, in the order of the pattern."""
         lib, pattern = self.library, self.description.condensed
         rows, values = lib.new(pattern.shape[0]), lib.new(pattern.nonzeros)
         self._call("closure", lib.input(q), *self._extra, lib.output(rows), lib.output(values))
-        return rows.astype(np.float64, copy=False), pattern.dense(values, np.empty(pattern.shape))
+        return rows.astype(np.float64, copy=False), values.astype(np.float64, copy=False)
 
     def lift(self, q: Array, chart: str | None = None) -> tuple[Array, int]:
         """E (nv, d) and the status, in this chart or another."""

@@ -33,6 +33,7 @@ _NEEDED: dict[str, type | tuple[type, ...]] = {
     "supports": list,
     "reference": list,
     "rank": dict,
+    "speed_limits": list,
     "row_scales": list,
     "active": list,
     "condensed_pattern": dict,

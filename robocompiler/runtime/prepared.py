@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from robocompiler.runtime.library import Library
 
-# {function: (inputs, output shape)}; sizes by name: q, u, f, d = freedoms, v = velocities
+# {function: (inputs, output shape)}; sizes by name: q, u, f, v, and pair = 2
 _FUNCTIONS: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...]]] = {
     "forward_dynamics": ((("q", "q"), ("u", "u"), ("f", "f")), ("u",)),
+    "forward_dynamics_with": ((("q", "q"), ("u", "u"), ("f", "f"), ("tau", "u")), ("u",)),
     "inverse_dynamics": ((("q", "q"), ("u", "u"), ("udot", "u")), ("u",)),
     "bias": ((("q", "q"), ("u", "u")), ("u",)),
     "mass_matrix": ((("q", "q"),), ("u", "u")),
@@ -20,6 +21,9 @@ _FUNCTIONS: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...]]] = {
     "velocity": ((("q", "q"), ("u", "u")), ("v",)),
     "port_displacement": ((("q", "q"),), ("f",)),
     "port_map": ((("q", "q"),), ("f", "u")),
+    "joint_friction": ((("q", "q"), ("v", "v")), ("v",)),
+    "energy": ((("q", "q"), ("u", "u")), ("pair",)),
+    "integrate": ((("q", "q"), ("v", "v")), ("q",)),
 }
 
 
@@ -40,6 +44,7 @@ class Prepared:
         if name not in _FUNCTIONS:
             raise ValueError(f"{name!r} cannot be prepared; these can: {', '.join(sorted(_FUNCTIONS))}")
         inputs, shape = _FUNCTIONS[name]
+        sizes = {**sizes, "pair": 2}
         self.name = name
         self.inputs: dict[str, NDArray[Any]] = {argument: library.new(sizes[kind]) for argument, kind in inputs}
         self.output: NDArray[Any] = library.new(*[sizes[kind] for kind in shape])

@@ -13,9 +13,9 @@ from robocompiler.errors import LoadError
 from robocompiler.runtime.anchors import Placed, anchor_poses, anchor_values, with_unit_quaternions
 from robocompiler.runtime.base import Array
 from robocompiler.runtime.batch import Batch
+from robocompiler.runtime.casadi_calls import casadi_function
 from robocompiler.runtime.derivatives import Derivatives
 from robocompiler.runtime.description import Description, unknown
-from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
 from robocompiler.runtime.motion.charts import ChartSwitcher, SwitchLimits
@@ -24,9 +24,11 @@ from robocompiler.runtime.motion.reports import PathResult, TrajectoryResult
 from robocompiler.runtime.motion.trajectory import trajectory
 from robocompiler.runtime.motion.updater import UpdateLimits, Updater, Values
 from robocompiler.runtime.prepared import Prepared
+from robocompiler.runtime.redundancy.interface import ResolutionInterface
+from robocompiler.runtime.simulation.interface import SimulationInterface
 
 
-class Robot(DriveInterface):
+class Robot(ResolutionInterface, SimulationInterface):
     """A compiled robot in one chart.
 
     q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the
@@ -86,6 +88,27 @@ class Robot(DriveInterface):
         if self._derivatives is None:
             self._derivatives = Derivatives(self._library, self._sizes, self._parameter_array)
         return self._derivatives
+
+    def casadi(self, name: str) -> Any:
+        """A compiled function as a casadi.Function, with the compiled derivatives as its Jacobian.
+
+        name                inputs        output
+        forward_dynamics    s, u, f       udot (d,)
+        inverse_dynamics    s, u, udot    tau (d,)
+        configuration       s             q (nq,), assembled
+        port_displacement   s             l (nf,)
+
+        s (d,) are the coordinates of the independents; the loops are closed inside, on the reference's branch.  Without
+        second derivatives: give ipopt hessian_approximation "limited-memory".  Keep the function as long as whatever
+        uses it; not for several threads.  `rc.casadi.function` gives functions of all coordinates.
+
+        Raises:
+            ValueError: no function is called `name`; another chart; an independent without a coordinate.
+            LoadError: the dynamics, compiled without derivatives.
+            MissingPackageError: CasADi is not installed.
+        """
+        self._in_port_chart("functions for CasADi")
+        return casadi_function(self, name)
 
     def prepare(self, name: str) -> Prepared:
         """A compiled function of the port chart with arrays of its own, for calls without overhead; see `Prepared`.
