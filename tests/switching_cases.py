@@ -29,10 +29,13 @@ def crank_rocker() -> Mechanism:
 
 
 def slider_driven() -> Mechanism:
-    """The shipped slider-crank without losses, driven by its slide: top and bottom dead centre."""
+    """The shipped slider-crank without losses, driven by its slide: top and bottom dead centre.  Two parameters."""
     data = yaml.safe_load((MODELS / "slider_crank.yaml").read_text(encoding="utf-8"))
     slide = {key: data["joints"]["slide"][key] for key in ("type", "a", "b", "axis")}
     joints = {**data["joints"], "slide": slide}
+    joints["big_end"]["a"]["xyz"] = ["throw", 0, 0]
+    bodies = {**data["bodies"], "rod": {**data["bodies"]["rod"], "mass": "rod_mass"}}
+    data |= {"bodies": bodies, "parameters": {"throw": 0.05, "rod_mass": 0.35}}
     return mechanism_from_dict(
         {**data, "name": "slider_driven", "joints": joints, "ports": {"motor": {"joint": "slide"}}}
     )

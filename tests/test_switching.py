@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import types
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from switching_cases import (
+    MODELS,
     boom,
     closed,
     crank_rocker,
@@ -20,9 +24,11 @@ from switching_cases import (
 )
 
 import robocompiler as rc
+from robocompiler.check.states import draw
 from robocompiler.oracle.maximal import Efforts, MaximalModel
 from robocompiler.oracle.tasks import motion_at, task_acceleration, task_jacobian
 from robocompiler.records.model import Mechanism
+from robocompiler.records.reader import read_mechanism
 from robocompiler.runtime.motion.charts import Switch
 from robocompiler.runtime.motion.rank_watch import RankChange
 from robocompiler.runtime.motion.reports import Cause, Stop
@@ -173,6 +179,81 @@ def test_all_charts_give_the_same_accelerations(records: Made, build_folder: Pat
             np.testing.assert_allclose(other.energy(q, moved), energy, rtol=1e-10)
             compared += 1
     assert compared > 5
+
+
+def test_balls_and_several_freedoms_have_mechanics_in_every_chart(build_folder: Path) -> None:
+    """Covariance with the port chart, whose mechanics other tests compare with the references."""
+    records = read_mechanism(MODELS / "rssr.yaml")
+    robot = switching(build_folder, lambda: records)
+    assert len(robot.charts) > 2
+    for sample in draw(robot, records, 3, seed=4):
+        q, frame = sample.q, sample.frame
+        v, a = robot.velocity(q, sample.u), robot.acceleration(q, sample.u, sample.udot)
+        udot = robot.forward_dynamics(q, sample.u, sample.f, {frame: sample.wrench})
+        physical = robot.acceleration(q, sample.u, udot)
+        tau = robot.inverse_dynamics(q, sample.u, sample.udot)
+        for name in robot.charts:
+            chart = robot.chart(name)
+            if name == "port" or robot.switcher().quality(q, name) < 0.05:
+                continue
+            F, own = chart.F(q), chart.independent_indices
+            u = v[own]
+            pairs = [
+                (chart.velocity(q, u), v),
+                (chart.acceleration(q, u, a[own]), a),
+                (chart.mass_matrix(q), F.T @ robot.mass_matrix(q) @ F),
+                (chart.inverse_dynamics(q, u, a[own]), F.T @ tau),
+                (chart.forward_dynamics(q, u, sample.f, {frame: sample.wrench}), physical[own]),
+                (chart.port_map(q), robot.port_map(q) @ F),
+                (chart.task_jacobian(frame, q), robot.task_jacobian(frame, q) @ F),
+                (
+                    chart.task_acceleration(frame, q, u, a[own]),
+                    robot.task_acceleration(frame, q, sample.u, sample.udot),
+                ),
+                (chart.friction(q, u), F.T @ robot.friction(q, sample.u)),
+                (chart.energy(q, u), robot.energy(q, sample.u)),
+            ]
+            for found, wanted in pairs:
+                scale = max(1.0, float(np.abs(wanted).max()))
+                np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9 * scale)
+
+
+def test_run_time_parameters_reach_every_chart(build_folder: Path) -> None:
+    robot = switching(build_folder, slider_driven).with_parameters({"throw": 0.06, "rod_mass": 0.8})
+    inner, u, f = robot.chart("inner"), np.array([0.4]), np.array([3.0])
+    q = robot.assemble(robot.reference)
+    model = MaximalModel(slider_driven(), {"throw": 0.06, "rod_mass": 0.8})
+    pose = model.project(model.pose(dict(zip(robot.coordinates, q.tolist(), strict=True))), inner.independent)
+    state = model.state(pose, dict(zip(inner.independent, u.tolist(), strict=True)), inner.independent)
+    wanted = model.accelerations(state, Efforts(ports={"motor": 3.0})).udot
+    np.testing.assert_allclose(inner.forward_dynamics(q, u, f), np.asarray(wanted, dtype=float), rtol=1e-9)
+    np.testing.assert_allclose(inner.mass_matrix(q), np.asarray(model.reduced(state).M, dtype=float), rtol=1e-9)
+    switcher = robot.switcher()
+    assert 0 < switcher.quality(q, "port") < 1
+    moved = switcher.transfer(q, [0.1], "inner")
+    np.testing.assert_allclose(inner.velocity(q, moved), robot.velocity(q, [0.1]), atol=1e-12)
+
+
+def test_the_page_s_examples_run(build_folder: Path) -> None:
+    page = (MODELS.parent / "docs" / "motion.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page[page.index("## Charts") :], re.MULTILINE | re.DOTALL)
+    compiling, rest = blocks[0].split("\n", 1)
+    assert 'charts="auto"' in compiling
+    space: dict[str, Any] = {"robot": switching(build_folder, crank_rocker)}
+    run_block = compile(rest + blocks[1].replace("2000", "200"), "motion.md", "exec")
+    types.FunctionType(run_block, space)()
+    assert space["path"].reached
+    assert len(space["path"].events) == 1
+    assert space["robot"].charts == {"port": ("j_cg",), "inner": ("j_ab",)}
+    assert space["state"].ok
+
+
+def test_what_was_searched_is_reported(build_folder: Path, compiled: Callable[[str], rc.Robot]) -> None:
+    report = switching(build_folder, triple_rocker).chart_report
+    assert report is not None
+    assert [(moved, end) for moved, _, end in report.paths] == [("j_ga", "closed")]
+    assert (report.uncovered, report.poses) == (0, report.paths[0][1] + 1)
+    assert compiled("fourbar").chart_report is None
 
 
 def test_a_path_leads_round_and_back_through_dead_centres(build_folder: Path) -> None:

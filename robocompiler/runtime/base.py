@@ -14,7 +14,7 @@ from robocompiler.runtime.assembly import Assembler
 from robocompiler.runtime.description import Description
 from robocompiler.runtime.evaluation import Evaluation
 from robocompiler.runtime.library import Library
-from robocompiler.runtime.reports import ModuleInfo, PortInfo, RankReport
+from robocompiler.runtime.reports import ChartReport, ModuleInfo, PortInfo, RankReport
 
 Array = NDArray[np.float64]
 
@@ -69,6 +69,11 @@ class RobotBase:
     def rank_report(self) -> RankReport:
         """The rank decision with its evidence."""
         return self._description.rank_report
+
+    @property
+    def chart_report(self) -> ChartReport | None:
+        """Where the further charts were looked for, and whether they suffice; None where they were not asked for."""
+        return self._description.chart_report
 
     @property
     def warnings(self) -> tuple[str, ...]:
