@@ -55,6 +55,7 @@ def compile(
     *,
     independent: Sequence[str] = (),
     supports: str | Sequence[str] = (),
+    charts: str | int = 0,
     repair: bool = False,
     **options: Any,
 ) -> Robot:
@@ -65,6 +66,8 @@ def compile(
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
+        charts: "auto", or the most further charts to compile, for motion through poses at which one chart is singular;
+            `Robot.chart(name)` gives them, `Robot.switcher()` changes between them (docs/motion.md).  0: none.
         repair: make nearly redundant loops exact first (docs/repair.md); what that changes is told as a UserWarning.
         options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch,
             derivatives, resolution (docs/redundancy.md), portable (the same numbers on every machine, instead of code
@@ -74,22 +77,22 @@ def compile(
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.
         CompileError: the C compiler or the output folder fails.
     """
-    from robocompiler.backend.options import BuildOptions
+    from robocompiler.backend.options import BuildOptions, chart_count
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.importers.read_model import read_model
     from robocompiler.records.model import Mechanism
 
-    choices = BuildOptions(**options)
+    choices, most = BuildOptions(**options), chart_count(charts)
     mechanism = model if isinstance(model, Mechanism) else read_model(model)
     if repair:
         mechanism = _repaired(mechanism)
-    key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
+    key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices, most)
     report = standing_build(mechanism, Path(output), key) if key else None
     if report is None:
         from robocompiler.compiler import compile_to_folder
 
         _, report = compile_to_folder(
-            mechanism, output, independent=independent, supports=supports, options=choices, key=key
+            mechanism, output, independent=independent, supports=supports, charts=most, options=choices, key=key
         )
     from robocompiler.runtime import robot as runtime
 

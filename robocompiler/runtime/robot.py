@@ -18,6 +18,8 @@ from robocompiler.runtime.derivatives import Derivatives
 from robocompiler.runtime.description import Description, unknown
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
+from robocompiler.runtime.motion.charts import ChartSwitcher, SwitchLimits
+from robocompiler.runtime.motion.passage import Passage, pass_through
 from robocompiler.runtime.motion.reports import PathResult, TrajectoryResult
 from robocompiler.runtime.motion.trajectory import trajectory
 from robocompiler.runtime.motion.updater import UpdateLimits, Updater, Values
@@ -40,8 +42,14 @@ class Robot(ResolutionInterface, SimulationInterface):
 
     # --- variants ---
 
+    @property
+    def charts(self) -> dict[str, tuple[str, ...]]:
+        """Names of the charts, and of the independent speeds of each."""
+        names = self._description.charts
+        return {name: tuple(self.velocities[i] for i in self._description.independent(name)) for name in names}
+
     def chart(self, name: str) -> Robot:
-        """This robot in another chart ('port' or 'inner')."""
+        """This robot in another chart: 'port', 'inner', or a further one that was compiled (`charts`)."""
         if name not in self._description.charts:
             raise unknown("chart", name, self._description.charts)
         return Robot(self._library, self._description, name, self._parameters)
@@ -133,6 +141,22 @@ class Robot(ResolutionInterface, SimulationInterface):
     ) -> TrajectoryResult:
         """Updates from the assembled q through the inputs of every knot, until one is refused."""
         return trajectory(self.updater(q, prediction=prediction, **options), knots)
+
+    def follow_through(self, q: ArrayLike, target: Mapping[str, float], **options: Any) -> Passage:
+        """Continuation by arclength from the assembled q towards values of d coordinates, through dead centres.
+
+        The charts are switched on the way, beginning in this one.  `options`: step and longest of
+        `motion.passage.pass_through`, and fields of `SwitchLimits`.
+        """
+        lengths = {name: options.pop(name) for name in ("step", "longest") if name in options}
+        return pass_through(self.switcher(**options), q, target, **lengths)
+
+    def switcher(self, **limits: Any) -> ChartSwitcher:
+        """Changes between charts along a motion that begins in this one; `limits` are fields of `SwitchLimits`.
+
+        LoadError when the robot was compiled without charts to switch between.
+        """
+        return ChartSwitcher(self, SwitchLimits(**limits))
 
     def _in_port_chart(self, what: str) -> None:
         if self._chart != "port":
