@@ -53,6 +53,8 @@ def check(robot: rc.Robot, samples: Array) -> dict[str, float]:
     agree = differ = unreached = 0
     partial = {name.partition(":")[0] for name in robot.independent if ":" in name}
     own = {name: robot.coordinates.index(name) for name in robot.independent if name in robot.coordinates}
+    manifest = json.loads(next(robot._library.folder.glob("*.manifest.json")).read_text())
+    angular = np.array([entry["unit"] == "rad" for entry in manifest["coordinates"]])
     for q in samples:
         given = {name: q[place] for name, place in own.items()}
         try:
@@ -63,7 +65,8 @@ def check(robot: rc.Robot, samples: Array) -> dict[str, float]:
         tree = [robot.coordinates.index(n) for n in robot.coordinates if n.partition(":")[0] not in partial]
         if partial:  # free roots and spins of rods are not in `given`: only scalar joints compare
             tree = [i for i in tree if ":" not in robot.coordinates[i]]
-        close = bool(np.abs(fresh[tree] - q[tree]).max(initial=0.0) < 1e-6)
+        turns = np.where(angular, np.round((fresh - q) / (2 * np.pi)), 0.0)  # whole turns are no other assembly
+        close = bool(np.abs(fresh - q - 2 * np.pi * turns)[tree].max(initial=0.0) < 1e-6)
         agree, differ = agree + close, differ + (not close)
     residual = max(acceptance.residual(q) for q in samples)
     return {"wrong": wrong, "agree": agree, "differ": differ, "unreached": unreached, "residual": residual}
@@ -94,7 +97,8 @@ def row(name: str, numbers: dict[str, object], found: dict[str, float]) -> list[
 
 
 HEAD = [
-    "robot", "median us", "99 %", "99.99 %", "worst", "evaluations", "most", "direct / predicted / continued / recovered",
+    "robot", "median us", "99 %", "99.99 %", "worst", "evaluations", "most",
+    "direct / predicted / continued / recovered",
     "refused", "residual", "wrong branch", "fresh assembly: same / other / refused",
 ]  # fmt: skip
 
@@ -107,7 +111,7 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-prediction", action="store_true")
-    parser.add_argument("--output", type=Path, help="folder of compiled robots to use or fill (default: a temporary one)")
+    parser.add_argument("--output", type=Path, help="folder of compiled robots, used or filled (default: temporary)")
     given = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as temporary:

@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "cafc57f0a8df92b312ccb22601772a4c3c51410083016d733cf6d6e4c9d7b967";
+    return "782df74d7f80fc2ea70aa27deae143cc10e420c7c2872f46184882a32e3d4d0d";
 }

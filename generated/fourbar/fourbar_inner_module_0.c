@@ -181,24 +181,36 @@ void fourbar_inner_module_0_rows(const double *q, double *r)
 
 int fourbar_inner_module_0_weakest(const double *q, double *pivot)
 {
-    double r[K], J[6], A[K * K], B[K * M];
+    double r[K], J[6], A[K * K], inverse[K * K], B[K * M], total = 0.0, largest = 0.0;
     int order[K], place = 0;
+    inner_module_0_system(q, r, J);
+    blocks(J, A, B);
     for (int i = 0; i < K; ++i) {
         order[i] = -1;
     }
-    inner_module_0_system(q, r, J);
-    blocks(J, A, B);
-    const int sign = fourbar_factor(A, K, order);
-    *pivot = 1e30;
-    for (int i = 0; i < K && order[i] >= 0; ++i) {
-        /* the step that found no pivot exchanged no rows */
-        const int last = sign == 0 && (i == K - 1 || order[i + 1] < 0);
-        const double size = fabs(A[(last ? order[i] : i) * K + i]);
-        if (size < *pivot) {
-            *pivot = size;
+    if (fourbar_factor(A, K, order) == 0) {
+        while (place < K - 1 && order[place + 1] >= 0) {
+            ++place; /* the column that had no pivot left */
+        }
+        *pivot = 0.0;
+        return place;
+    }
+    for (int i = 0; i < K * K; ++i) {
+        inverse[i] = i % (K + 1) ? 0.0 : 1.0;
+    }
+    fourbar_solve(A, K, order, inverse, K);
+    for (int i = 0; i < K; ++i) {
+        double square = 0.0;
+        for (int j = 0; j < K; ++j) {
+            square += inverse[i * K + j] * inverse[i * K + j];
+        }
+        total += square;
+        if (square > largest) {
+            largest = square;
             place = i;
         }
     }
+    *pivot = 1.0 / sqrt(total);
     return place;
 }
 

@@ -92,13 +92,15 @@ typedef struct {
 } fourbar_newton_log;
 
 /* module_0: Newton's method in place towards rows `goal` (null: zero), which leaves the dependents where it ends;
- * the scaled rows; and the dependent with the smallest pivot of the scaled R_p, for reports. */
+ * the scaled rows; and, for reports, the dependent that moves most per unit of the rows and 1/|A^-1| (Frobenius), A being
+ * the scaled R_p: its smallest singular value to a factor of at most the root of its size, and 0 where it has none. */
 int fourbar_module_0_iterate(double *q, const double *goal, double tolerance, int max_iterations,
     fourbar_newton_log *log);
 void fourbar_module_0_rows(const double *q, double *r);
 int fourbar_module_0_weakest(const double *q, double *pivot);
 /* inner_module_0: Newton's method in place towards rows `goal` (null: zero), which leaves the dependents where it ends;
- * the scaled rows; and the dependent with the smallest pivot of the scaled R_p, for reports. */
+ * the scaled rows; and, for reports, the dependent that moves most per unit of the rows and 1/|A^-1| (Frobenius), A being
+ * the scaled R_p: its smallest singular value to a factor of at most the root of its size, and 0 where it has none. */
 int fourbar_inner_module_0_iterate(double *q, const double *goal, double tolerance, int max_iterations,
     fourbar_newton_log *log);
 void fourbar_inner_module_0_rows(const double *q, double *r);

@@ -108,6 +108,12 @@ typedef struct {
     int reshaped;
 } call;
 
+/* Inputs wanted: coordinates, pending increments of speeds that have none, and which of them differ from where q is. */
+typedef struct {
+    const double *input, *turn;
+    const unsigned char *changed;
+} wish;
+
 static void copy(const double *from, double *to, int n)
 {
     for (int i = 0; i < n; ++i) {
@@ -136,7 +142,7 @@ static void clear(fourbar_update_report *report)
 
 
 /* Increments du of all inputs from q to those wanted; the largest, scaled. */
-static double increments(const fourbar_updater *w, const double *q, double *du)
+static double increments(const wish *w, const double *q, double *du)
 {
     double size = 0.0;
     for (int i = 0; i < INPUTS; ++i) {
@@ -150,7 +156,7 @@ static double increments(const fourbar_updater *w, const double *q, double *du)
 }
 
 /* Moves the changed inputs in q from the fraction s0 to s1 of their way du, which starts at `from`. */
-static void apply(const fourbar_updater *w, const double *from, const double *du, double s0, double s1, double *q)
+static void apply(const wish *w, const double *from, const double *du, double s0, double s1, double *q)
 {
     for (int i = 0; i < INPUTS; ++i) {
         const int at = input_coordinate[i];
@@ -229,7 +235,7 @@ static void selected_rows(int module, const double *q, double *rows)
     }
 }
 
-/* The dependent (velocity index) with the weakest pivot. */
+/* The dependent (velocity index) that a singularity sets free. */
 static int weakest(int module, const double *q, double *pivot)
 {
     switch (module) {
@@ -266,8 +272,10 @@ static void predict(int module, const double *L, const double *du, double s, dou
     const short *given = given_input + first_independent[module];
     const int k = unknowns[module], m = first_independent[module + 1] - first_independent[module];
     double x[LARGEST];
-    for (int i = 0; i < k; ++i) {
+    for (int i = 0; i < LARGEST; ++i) {
         x[i] = 0.0;
+    }
+    for (int i = 0; i < k; ++i) {
         for (int j = 0; j < m; ++j) {
             x[i] += L[i * m + j] * (s * du[given[j]]);
         }
@@ -320,7 +328,7 @@ static int may_be_singular(int status)
     return (status & (FOURBAR_SMALL_PIVOT | FOURBAR_BRANCH | FOURBAR_FAR | FOURBAR_NOT_CONVERGED)) != 0;
 }
 
-/* The end of a path at q, where ever smaller steps fail with `status`: a dead centre if a pivot vanishes there. */
+/* The end of a path at q, where ever smaller steps fail with `status`: a dead centre if R_p is singular there. */
 static int end_of_path(const call *c, int module, const double *q, int status)
 {
     if (module >= 0 && may_be_singular(status)) {
@@ -332,19 +340,22 @@ static int end_of_path(const call *c, int module, const double *q, int status)
     return status;
 }
 
-/* Tangent continuation of one module from the accepted configuration to the inputs wanted; q is written on success. */
-static int continue_module(const call *c, const fourbar_updater *w, int module, const double *du, double size, double *q)
+/* Tangent continuation of one module from a closed configuration to the inputs wanted; q is written on success. */
+static int continue_module(const call *c, const wish *w, int module, const double *from, const double *du, double size, double *q)
 {
     double current[FOURBAR_NQ], trial[FOURBAR_NQ], L[2], s = 0.0, step = 0.5;
     int status = FOURBAR_FAR;
-    copy(w->q, current, FOURBAR_NQ);
+    for (int i = 0; i < 2; ++i) {
+        L[i] = 0.0;
+    }
+    copy(from, current, FOURBAR_NQ);
     for (int point = 0; point < c->limits->substeps; ++point) {
         fourbar_newton_log log;
         const double next = s + step < 1.0 ? s + step : 1.0;
         const int tangent = lift_block(module, current, L);
         copy(current, trial, FOURBAR_NQ);
-        apply(w, w->q, du, s, next, trial);
-        if (tangent == FOURBAR_OK && c->limits->predict) {
+        apply(w, from, du, s, next, trial);
+        if (tangent == FOURBAR_OK) { /* also where updates do not predict: that is what continuation is */
             predict(module, L, du, next - s, trial);
         }
         ++c->report->points;
@@ -378,6 +389,9 @@ static int acquire_module(const call *c, int module, double *q)
 {
     double start[LARGEST], goal[LARGEST], kept[FOURBAR_NQ], eta = 0.0, step = 0.25;
     int status = FOURBAR_FAR;
+    for (int i = 0; i < LARGEST; ++i) {
+        start[i] = 0.0;
+    }
     selected_rows(module, q, start);
     for (int i = 0; i < unknowns[module]; ++i) {
         if (!(fabs(start[i]) <= 1e30)) {
@@ -423,6 +437,7 @@ static void note(const call *c, int mode)
 static int solve_module(const call *c, const fourbar_updater *w, int module, const double *du, double size, double *q)
 {
     const int tangent = c->limits->predict && w->lifted[module] && !c->reshaped;
+    const wish wanted = { w->input, w->turn, w->changed };
     double kept[FOURBAR_NQ];
     fourbar_newton_log log;
     copy_module(module, q, kept);
@@ -436,7 +451,7 @@ static int solve_module(const call *c, const fourbar_updater *w, int module, con
     }
     copy_module(module, kept, q);
     if (status != FOURBAR_WORK && c->limits->substeps > 0 && !c->reshaped && size > 0.0) {
-        status = continue_module(c, w, module, du, size, q);
+        status = continue_module(c, &wanted, module, w->q, du, size, q);
         if (status == FOURBAR_OK) {
             note(c, FOURBAR_CONTINUED);
             c->report->fraction = 1.0;
@@ -623,6 +638,33 @@ int fourbar_updater_start(fourbar_updater *w, const double q[FOURBAR_NQ], fourba
     return status;
 }
 
+/* One module from anywhere: corrected, else acquired, else continued from the reference to the inputs that q has. */
+static int reach_module(const call *c, int module, const double *q, double *work)
+{
+    double kept[FOURBAR_NQ], from[FOURBAR_NQ], du[1] = {0.0}, turn[1];
+    unsigned char changed[1];
+    fourbar_newton_log log;
+    copy_module(module, work, kept);
+    int status = close_module(c, module, work, 0, &log);
+    note(c, FOURBAR_DIRECT);
+    if (status != FOURBAR_OK && status != FOURBAR_WORK && c->limits->homotopy > 0) {
+        copy_module(module, kept, work);
+        status = acquire_module(c, module, work);
+        note(c, FOURBAR_ACQUIRED);
+    }
+    if (status == FOURBAR_OK || status == FOURBAR_NOT_FINITE || c->limits->substeps <= 0) {
+        return status;
+    }
+    fourbar_reference(from);
+    for (int i = 0; i < INPUTS; ++i) {
+        changed[i] = touches[i * MODULES + module];
+        turn[i] = 0.0;
+    }
+    const wish wanted = { q, turn, changed };
+    const double size = increments(&wanted, from, du);
+    return continue_module(c, &wanted, module, from, du, size, work);
+}
+
 int fourbar_acquire(fourbar_updater *w, const double q[FOURBAR_NQ], const fourbar_update_limits *limits,
     fourbar_update_report *report)
 {
@@ -632,20 +674,10 @@ int fourbar_acquire(fourbar_updater *w, const double q[FOURBAR_NQ], const fourba
     int status = check_numbers(q);
     copy(q, work, FOURBAR_NQ);
     for (int module = 0; module < MODULES && status == FOURBAR_OK; ++module) {
-        double kept[FOURBAR_NQ];
-        fourbar_newton_log log;
-        if (!unknowns[module]) {
-            continue;
-        }
-        copy_module(module, work, kept);
-        report->module = module;
-        report->moved[module] = 1;
-        status = close_module(&c, module, work, 0, &log);
-        note(&c, FOURBAR_DIRECT);
-        if (status != FOURBAR_OK && status != FOURBAR_WORK && limits->homotopy > 0) {
-            copy_module(module, kept, work);
-            status = acquire_module(&c, module, work);
-            note(&c, FOURBAR_ACQUIRED);
+        if (unknowns[module]) {
+            report->module = module;
+            report->moved[module] = 1;
+            status = reach_module(&c, module, q, work);
         }
     }
     if (status == FOURBAR_OK) {
@@ -701,7 +733,7 @@ static void commit(fourbar_updater *w, const double *q, const unsigned char *sta
 int fourbar_updater_update(fourbar_updater *w, const fourbar_update_limits *limits, fourbar_update_report *report)
 {
     unsigned char stale[1];
-    double q[FOURBAR_NQ], du[1];
+    double q[FOURBAR_NQ], du[1] = {0.0};
     int outputs;
     clear(report);
     const int any = find_stale(w, stale, &outputs);
@@ -709,9 +741,10 @@ int fourbar_updater_update(fourbar_updater *w, const fourbar_update_limits *limi
     if (!any) {
         return report->status = limits->full_check ? accept(&c, 0, 1, w->q) : FOURBAR_OK;
     }
-    const double size = increments(w, w->q, du);
+    const wish wanted = { w->input, w->turn, w->changed };
+    const double size = increments(&wanted, w->q, du);
     copy(w->q, q, FOURBAR_NQ);
-    apply(w, w->q, du, 0.0, 1.0, q);
+    apply(&wanted, w->q, du, 0.0, 1.0, q);
     int status = size <= 1e30 ? check_limits(&c, q) : FOURBAR_NOT_FINITE;
     for (int module = 0; module < MODULES && status == FOURBAR_OK; ++module) {
         report->moved[module] = stale[module];
@@ -739,12 +772,12 @@ int fourbar_updater_update(fourbar_updater *w, const fourbar_update_limits *limi
 
 int fourbar_follow(fourbar_updater *w, const fourbar_update_limits *limits, fourbar_update_report *report)
 {
-    const fourbar_updater *last = w;
+    const wish wanted = { w->input, w->turn, w->changed };
     fourbar_update_limits inner = *limits;
     fourbar_update_report point;
-    double from[FOURBAR_NQ], goal[FOURBAR_NQ], turn[1], du[1], s = 0.0;
+    double from[FOURBAR_NQ], goal[FOURBAR_NQ], turn[1], du[1] = {0.0}, s = 0.0;
     unsigned char changed[1];
-    const double size = increments(w, w->q, du);
+    const double size = increments(&wanted, w->q, du);
     double step = size > 0.25 ? 0.25 / size : 1.0;
     int status = FOURBAR_OK;
     clear(report);
@@ -755,7 +788,7 @@ int fourbar_follow(fourbar_updater *w, const fourbar_update_limits *limits, four
         turn[i] = w->turn[i];
     }
     inner.substeps = inner.homotopy = 0;
-    for (;;) {
+    for (;;) { /* ends with `break`: at the target, or where and why not */
         const double next = s + step < 1.0 ? s + step : 1.0;
         if (report->points >= limits->substeps || (limits->work > 0 && report->evaluations >= limits->work)) {
             status = FOURBAR_WORK;
@@ -771,7 +804,7 @@ int fourbar_follow(fourbar_updater *w, const fourbar_update_limits *limits, four
         if (next < 1.0) {
             double at[FOURBAR_NQ];
             copy(from, at, FOURBAR_NQ);
-            apply(last, from, du, 0.0, next, at);
+            apply(&wanted, from, du, 0.0, next, at);
             copy(at, w->input, FOURBAR_NQ);
         }
         status = fourbar_updater_update(w, &inner, &point);

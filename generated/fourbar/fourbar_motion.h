@@ -59,8 +59,8 @@ typedef struct {
 /* What a call did.  status: FOURBAR_OK or one status bit; mode: how q moved; module, coordinate, side (-1 lower, 1 upper),
  * dependent: what ended it (velocity index), -1 where that says nothing; evaluations: Newton evaluations; points: points
  * tried by continuation and acquisition; residual: largest scaled row of the complete residual of the modules checked;
- * fraction: of the way from the last accepted inputs to those wanted; pivot: smallest of the module's scaled R_p at the
- * end of the way; contraction: of Newton's first corrections, worst module; moved: modules solved. */
+ * fraction: of the way from the last accepted inputs to those wanted; pivot: 1/|A^-1| of the module's scaled R_p at
+ * the end of the way, near its smallest singular value; contraction: of Newton's first corrections, worst module; moved: modules solved. */
 typedef struct {
     int status;
     int mode;
@@ -107,7 +107,8 @@ void fourbar_update_limits_default(fourbar_update_limits *limits);
 /* Begins at an assembled q, which must pass all acceptance conditions; w is written only then.  report may be null. */
 int fourbar_updater_start(fourbar_updater *w, const double q[FOURBAR_NQ], fourbar_update_report *report);
 
-/* Begins near a q that need not be closed: its independents are held, modules are corrected or acquired one by one. */
+/* Begins near a q that need not be closed: its independents are held, and modules are corrected, else acquired, else
+ * continued from the reference, one by one. */
 int fourbar_acquire(fourbar_updater *w, const double q[FOURBAR_NQ], const fourbar_update_limits *limits,
     fourbar_update_report *report);
 

@@ -49,8 +49,9 @@ class Stop:
     """Why and where a motion ended.
 
     joint: the coordinate whose limit is violated, `side` 'lower' or 'upper'; module: the loop module that could not be
-    solved or accepted; dependent: its unknown with the weakest pivot, of size `pivot` (of the scaled R_p), where a
-    singularity was looked for; fraction: of the way to the inputs that was possible.
+    solved or accepted; dependent: its unknown that is nearly free, and `pivot` the smallest singular value of the
+    scaled R_p (as 1/|R_p^-1|, exact to the root of its size), where a singularity was looked for; fraction: of the way
+    to the inputs that was possible.
     """
 
     cause: Cause
@@ -68,7 +69,7 @@ class Stop:
         if self.module:
             text += f" in {self.module}"
         if self.dependent:
-            text += f", pivot {self.pivot:.3g} at {self.dependent}"
+            text += f", smallest singular value {self.pivot:.3g}, moving {self.dependent}"
         return f"{text}; {self.fraction:.6g} of the way was possible"
 
 
