@@ -27,9 +27,8 @@ from robocompiler.errors import (
 from robocompiler.version import VERSION
 
 if TYPE_CHECKING:
-    from robocompiler.records.edit import edited
     from robocompiler.records.model import Mechanism
-    from robocompiler.reloading import Reload, reload
+    from robocompiler.reloading import Reload, edited, reload
     from robocompiler.runtime.motion.carry import carry
     from robocompiler.runtime.motion.schedule import Schedule, Switch, touches
     from robocompiler.runtime.motion.stance import Stance
@@ -44,7 +43,7 @@ _LATER = {  # where a name is, which is imported when it is first asked for
     "Stance": "runtime.motion.stance",
     "Switch": "runtime.motion.schedule",
     "carry": "runtime.motion.carry",
-    "edited": "records.edit",
+    "edited": "reloading",
     "load": "runtime.robot",
     "reload": "reloading",
     "touches": "runtime.motion.schedule",

@@ -103,14 +103,31 @@ def reload(
     return Reload(carried.robot if carried else alike(robot, new), rebuilt, len(reasons) - len(rebuilt), carried)
 
 
+def edited(model: str | Path | Mechanism, changes: Mapping[str, Any]) -> Mechanism:
+    """Records, or those of a file in any format, with `changes` merged in; see `records.edit.edited_records`.
+
+    rc.edited("arm.yaml", {"bodies": {"hand": {"mass": 2.0}}, "joints": {"spare": None}})
+
+    Raises ModelError: the file is wrong, or None for what is not there, or the edited records are wrong.
+    """
+    from robocompiler.records.edit import edited_records
+
+    return edited_records(_read(model), changes)
+
+
+def _read(model: str | Path | Mechanism) -> Mechanism:
+    from robocompiler.importers.read_model import read_model
+    from robocompiler.records.model import Mechanism
+
+    return model if isinstance(model, Mechanism) else read_model(model)
+
+
 def _records(folder: Path, name: str, model: str | Path | Mechanism, repair: bool) -> Mechanism:
     """The edited records, which must be those of the robot in `folder`."""
     from robocompiler import _repaired
     from robocompiler.backend.identifiers import c_identifier
-    from robocompiler.importers.read_model import read_model
-    from robocompiler.records.model import Mechanism
 
-    mechanism = model if isinstance(model, Mechanism) else read_model(model)
+    mechanism = _read(model)
     if c_identifier(mechanism.name) != folder.name:
         message = (
             f"these are the records of '{mechanism.name}', the running robot is '{name}'; rc.compile compiles others"

@@ -39,6 +39,14 @@ def loop(side: str, y: float) -> tuple[dict[str, Any], dict[str, Any]]:
     return bodies, joints
 
 
+def motor(port: str, start: float) -> dict[str, Any]:
+    """A drive whose effort follows its command with a lag."""
+    return {
+        "port": port, "commands": {"wanted": {}}, "states": {"effort_now": {"initial": start}},
+        "effort": "effort_now", "rates": {"effort_now": "(wanted - effort_now)/0.05"},
+    }  # fmt: skip
+
+
 def twins() -> Mechanism:
     """Two four-bar loops that do not know of one another."""
     parts = [loop("one", 0.0), loop("two", 0.5)]
@@ -52,6 +60,7 @@ def twins() -> Mechanism:
             "joints": joints,
             "ports": {side: {"joint": f"{side}_drive"} for side in ("one", "two")},
             "parameters": {"load": 0.0},
+            "drives": {"motor": motor("one", 0.5)},
             "reference": {"joints": {f"{side}_{name}": x for side in ("one", "two") for name, x in angles.items()}},
         },
     )
@@ -84,6 +93,8 @@ LIMB = {
     },
     "frames": {"tool": {"body": "hand", "xyz": [0, 0, 0.2]}},
     "ports": {"wrist": {"joint": "wrist"}},
+    "drives": {"grip": motor("wrist", 0.1)},
+    "parameters": {"other": 1.0},
 }  # fmt: skip
 
 
@@ -176,10 +187,11 @@ def test_speeds_change_least_in_the_metric_of_inertia(running: Compiled) -> None
 
 
 def test_inertia_alone_rebuilds_no_module_and_moves_nothing(running: Compiled) -> None:
-    old, q, u = running.robot, running.q, running.u
+    old, q, u = running.robot.with_parameters({"load": 0.25}).chart("inner"), running.q, running.u
     found = rc.reload(old, rc.edited(twins(), HEAVIER), q, u)
     carried = found.carried
     assert carried is not None
+    assert (found.robot.chart_name, found.robot.parameters) == ("inner", {"load": 0.25})
     assert not any("module" in unit for unit in found.rebuilt)
     assert any("bodies.one_coupler.mass" in why for why in found.rebuilt.values())
     assert carried.held == "all"
@@ -200,9 +212,16 @@ def test_inertia_alone_rebuilds_no_module_and_moves_nothing(running: Compiled) -
 def test_a_limb_comes_changes_and_goes(running: Compiled) -> None:
     old, q, u = running.robot, running.q, running.u
     records = rc.edited(twins(), LIMB)
-    came = rc.reload(old, records, q, u)
+    came = rc.reload(old, records, q, u, z=[0.8])
     assert came.carried is not None
+    assert (came.carried.drive_states.carried, came.carried.drive_states.new) == (
+        ("motor:effort_now",), ("grip:effort_now",),
+    )  # fmt: skip
+    assert dict(zip(came.robot.drive_states, came.carried.z, strict=True)) == {
+        "motor:effort_now": 0.8, "grip:effort_now": 0.1,
+    }  # fmt: skip
     assert came.carried.joints.new == ("wrist",)
+    assert (came.carried.parameters.carried, came.carried.parameters.new) == (("load",), ("other",))
     assert set(came.carried.joints.carried) == {joint["name"] for joint in old._description.joints}
     with_hand = came.robot
     assert set(with_hand.independent) == {"one_drive", "two_drive", "wrist"}
@@ -222,7 +241,7 @@ def test_a_limb_comes_changes_and_goes(running: Compiled) -> None:
     assert changed.robot.joint(changed.q, "wrist") == 0.0
     assert dict(zip(changed.robot.independent, changed.u, strict=True))["wrist"] == 0.0
     # and goes
-    nothing = {"bodies": {"hand": None}, "joints": {"wrist": None}, "frames": {"tool": None}, "ports": {"wrist": None}}
+    nothing = {group: dict.fromkeys(added) for group, added in LIMB.items()}
     gone = rc.reload(changed.robot, rc.edited(slides, nothing), changed.q, changed.u).carried
     assert gone is not None
     assert gone.joints.lost == {"wrist": "no joint of this name"}

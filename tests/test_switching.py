@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import runpy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from case_models import mechanism
 from momentum import given, momenta, total
 from numpy.typing import NDArray
+from test_documents import BLOCK
 from walker import built_walker, moved, walker
 
 import robocompiler as rc
@@ -23,12 +26,14 @@ from robocompiler.oracle.maximal import Efforts, MaximalModel
 from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import read_mechanism
 from robocompiler.runtime.motion.impulse import admissible_speeds, contact_impulses
+from robocompiler.runtime.motion.schedule import Schedule, Switch
 from robocompiler.runtime.motion.stance import Impact, Stance, impact
 from robocompiler.symbolic.closures import build_closures
 
 Array = NDArray[np.float64]
 MODELS = Path(__file__).resolve().parent.parent / "models"
 MASS, LENGTH = 2.0, 1.2
+PAGE = (MODELS.parent / "docs" / "motion.md").read_text(encoding="utf-8")
 
 
 def rod() -> Mechanism:
@@ -44,7 +49,11 @@ def rod() -> Mechanism:
                 "tip": {"body": "far", "xyz": [h / 2, 0, 0]},
                 "tail": {"body": "near", "xyz": [-h / 2, 0, 0]},
             },
-            "supports": {"tip": {"tip": "point"}, "both": {"tip": "point", "tail": "point"}, "stuck": {"tip": "weld"}},
+            "supports": {
+                "tip": {"tip": "point"},
+                "both": {"tip": "point", "tail": "point"},
+                "clamped": {"tip": "weld"},
+            },
             "reference": {"base": {"body": "near", "xyz": [0, 0, 1], "quat": [1, 0, 0, 0]}},
         },
     )
@@ -52,9 +61,9 @@ def rod() -> Mechanism:
 
 @pytest.fixture(scope="module")
 def bar(tmp_path_factory: pytest.TempPathFactory) -> rc.Robot:
-    """The compiled rod; its mode 'stuck' was left out."""
+    """The compiled rod and its modes."""
     output = tmp_path_factory.mktemp("rod")
-    return rc.compile(rod(), output=output, supports=["tip", "both"], extra_flags=("-O0",))
+    return rc.compile(rod(), output=output, supports="all", extra_flags=("-O0",))
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +123,27 @@ def test_redundant_contacts_share_an_impulse_and_say_so(bar: rc.Robot) -> None:
         np.testing.assert_allclose(found.impact.impulses[frame], [0, 0, 0, 0, 0, MASS * 3.0 / 2], atol=1e-12)
     assert found.impact.after == pytest.approx(0.0, abs=1e-24)
     assert found.impact.loss == pytest.approx(MASS * 3.0**2 / 2)
+
+
+def test_a_clamped_end_takes_everything(bar: rc.Robot) -> None:
+    falls = falling(bar, 0.4, 3.0)
+    clamped = falls.switched("clamped")
+    met = clamped.impact
+    assert met is not None
+    arm = np.array([LENGTH / 2 * np.cos(0.4), 0, LENGTH / 2 * np.sin(0.4)])
+    wanted = np.cross(-arm, [0, 0, MASS * 3.0])  # what stops the middle's momentum, about the end
+    np.testing.assert_allclose(met.impulses["tip"], [*wanted, 0, 0, MASS * 3.0], atol=1e-12)
+    assert (clamped.stance.u.size, met.after) == (0, 0.0)
+    # it stays, and a ball at the end lets it turn again; the other way the end is hit
+    held = Schedule([Switch("tip", at=2e-3)]).run(clamped.stance, 4e-3)
+    assert [phase.stance.mode for phase in held.phases] == ["clamped", "tip"]
+    assert np.array_equal(held.phases[0].q[0], held.phases[0].q[-1])
+    assert held.phases[1].switched is not None
+    assert held.phases[1].switched.impact is None
+    again = held.phases[1].stance.switched("clamped")
+    assert again.impact is not None
+    assert again.impact.loss == pytest.approx(again.impact.before, rel=1e-12)
+    assert 0 < again.impact.before < MASS * 9.81 * LENGTH / 2
 
 
 def test_a_second_impact_at_the_same_speeds_is_none(bar: rc.Robot) -> None:
@@ -197,7 +227,6 @@ def test_letting_go_changes_no_speed(robot: rc.Robot) -> None:
     assert loose.stance.held is robot
     np.testing.assert_allclose(robot.velocity(loose.stance.q, loose.stance.u), [after[n] for n in robot.velocities],
                                atol=1e-12)  # fmt: skip
-    # a point that becomes a weld is an impact, a weld that becomes a point is none
     assert np.array_equal(loose.stance.q, left.stance.floating_q)
 
 
@@ -273,13 +302,14 @@ def test_walking_robots_change_feet(
 
 
 def test_bad_changes_are_refused(bar: rc.Robot, robot: rc.Robot) -> None:
-    stance = Stance.floats(bar)
+    stance = Stance.floats(rc.load(bar._library.folder))
+    stance.floating._description.supports["clamped"]["folder"] = None  # as if it had been left out
     with pytest.raises(ValueError, match="no support mode is called 'tipp'; did you mean 'tip'"):
         stance.switched("tipp")
-    with pytest.raises(LoadError, match="'stuck' was not compiled"):
-        stance.switched("stuck")
-    with pytest.raises(LoadError, match="'stuck' was not compiled"):
-        bar.open_supports(["stuck"])
+    with pytest.raises(LoadError, match="'clamped' was not compiled"):
+        stance.switched("clamped")
+    with pytest.raises(LoadError, match="'clamped' was not compiled"):
+        stance.floating.open_supports(["clamped"])
     with pytest.raises(ValueError, match="no support mode is called 'x'"):
         bar.open_supports(["x"])
     with pytest.raises(ValueError, match="no contact to place"):
@@ -341,10 +371,36 @@ def test_a_reloaded_robot_floats_on_and_its_old_modes_live(bar: rc.Robot, tmp_pa
         rc.reload(light.stance.held, rod())
 
 
+def test_the_examples_of_the_page_run(bar: rc.Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PAGE[PAGE.index("## Changing contacts") :]
+    blocks = dict.fromkeys(("yaml", "python"), "")
+    for kind, body in BLOCK.findall(text):
+        blocks[kind] += body
+    (tmp_path / "rod.yaml").write_text(blocks["yaml"])
+    assert read_mechanism(tmp_path / "rod.yaml") == rod()
+    shutil.copytree(bar._library.folder, tmp_path / "build" / "rod")
+    compile_line = 'rc.compile("rod.yaml", output="build", supports="all")'
+    assert blocks["python"].count(compile_line) == 1
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.py").write_text(blocks["python"].replace(compile_line, 'rc.load("build/rod")'))
+    names = runpy.run_path(str(tmp_path / "page.py"))
+    fall, turn, lie, loose = names["motion"].phases
+    assert [phase.stance.mode for phase in (fall, turn, lie, loose)] == [None, "tip", "both", None]
+    assert fall.t[-1] == pytest.approx(math.sqrt(2 * (1 - 0.9 * math.sin(0.4)) / 9.81), abs=1e-5)
+    assert (lie.t[-1], loose.t[-1]) == (0.8, 1.0)
+    # the bar turns about its tip from an angle of 0.4: its energy at the ground is what it had less what impacts took
+    first, second = turn.switched.impact, lie.switched.impact
+    height = LENGTH / 2 * math.sin(0.4)
+    assert first.after + MASS * 9.81 * height == pytest.approx(second.before, rel=1e-4)
+    assert second.after == pytest.approx(0.0, abs=1e-12)
+    assert loose.switched.impact is None
+    assert names["found"].carried.held == "all"
+    assert any("bodies.near.mass" in why for why in names["found"].rebuilt.values())
+
+
 def test_modes_that_are_open_stay_open(bar: rc.Robot, tmp_path: Path) -> None:
     own = rc.load(shutil.copytree(bar._library.folder, tmp_path / "rod"))
     own.open_supports()
     shutil.rmtree(tmp_path / "rod")
-    assert own.support("tip").independent == bar.support("tip").independent
-    with pytest.raises(LoadError, match="'stuck' was not compiled"):
-        own.support("stuck")
+    for mode in own.supports:
+        assert own.support(mode).independent == bar.support(mode).independent

@@ -14,10 +14,10 @@ from robocompiler.records.reader import mechanism_from_dict
 Changes = Mapping[str, Any]
 
 
-def edited(mechanism: Mechanism, changes: Changes) -> Mechanism:
+def edited_records(mechanism: Mechanism, changes: Changes) -> Mechanism:
     """The mechanism with `changes` merged into its records, every check of the reader made again.
 
-    edited(m, {"bodies": {"crank": {"mass": 2.0}}, "joints": {"spare": None}, "reference": {"joints": {"spare": None}}})
+    edited_records(m, {"bodies": {"crank": {"mass": 2.0}}, "joints": {"spare": None}})
 
     Mappings are merged key by key, whatever else stands there is replaced, and None removes what is there.  Records are
     spelled as in a file (docs/input-language.md); rotations of records stand under `matrix`.

@@ -131,7 +131,7 @@ def switch(stance: Stance, mode: str | None, at: Mapping[str, Placed] | None = N
         held, found = _put(stance, mode, q, at or {})
     after = Stance(floating, mode, held, found, np.zeros(len(held.independent)))
     correction = float(np.abs(after.floating_q - q).max(initial=0.0))
-    if _released(stance.contacts, after.contacts):
+    if released(stance.contacts, after.contacts):
         u = _select(stance.held.velocities, v, held.independent)
         return Switched(Stance(floating, mode, held, found, u), None, correction)
     u, met = impact(after, _select(stance.held.velocities, v, floating.independent))
@@ -155,7 +155,7 @@ def _put(stance: Stance, mode: str, q: Array, at: Mapping[str, Placed]) -> tuple
     return held, held.assemble(carried)
 
 
-def _released(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+def released(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
     """Whether every contact of `after` held at least as much before."""
     return all(before.get(frame) in ("weld", kind) for frame, kind in after.items())
 
