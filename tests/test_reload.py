@@ -6,6 +6,7 @@ import math
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from case_models import mechanism
 from numpy.typing import NDArray
 
 import robocompiler as rc
+from robocompiler.backend.choices import Choices, read_choices
+from robocompiler.backend.options import BuildOptions
 from robocompiler.errors import AssemblyError, CompileError, ModelError
 from robocompiler.records.model import Mechanism
+from robocompiler.runtime.motion.carry import alike
 
 Array = NDArray[np.float64]
 GROUND, CRANK, COUPLER, ROCKER = 0.9, 0.3, 1.0, 0.6
@@ -207,6 +211,23 @@ def test_inertia_alone_rebuilds_no_module_and_moves_nothing(running: Compiled) -
     assert np.array_equal(again.robot.mass_matrix(q), old.mass_matrix(q))
     same = rc.reload(again.robot, twins())
     assert (same.rebuilt, same.carried) == ({}, None)
+
+
+def test_the_options_of_the_compile_before_are_kept(running: Compiled) -> None:
+    folder = running.robot._library.folder
+    assert read_choices(folder) == Choices((), (), 0, BuildOptions(extra_flags=("-O0",)))
+    found = rc.reload(running.robot, twins(), running.q, running.u, independent=["one_pivot"], charts=2)
+    assert "one_pivot" in found.robot.independent
+    assert found.carried is not None
+    state = running.robot.velocity(running.q, running.u)
+    np.testing.assert_allclose(found.robot.velocity(running.q, found.carried.u), state, atol=1e-12)
+    again = rc.reload(found.robot, twins())
+    assert (again.rebuilt, again.robot.independent) == ({}, found.robot.independent)
+    assert read_choices(folder) == Choices(("one_pivot",), (), 2, BuildOptions(extra_flags=("-O0",)))
+    # a chart that the new robot does not have
+    elsewhere: Any = SimpleNamespace(chart_name="rocker", parameters={"load": 0.5, "gone": 1.0})
+    assert alike(elsewhere, again.robot).chart_name == "port"
+    assert alike(elsewhere, again.robot).parameters == {"load": 0.5}
 
 
 def test_a_limb_comes_changes_and_goes(running: Compiled) -> None:

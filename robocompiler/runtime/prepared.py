@@ -25,6 +25,7 @@ _FUNCTIONS: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...]]] = {
     "energy": ((("q", "q"), ("u", "u")), ("pair",)),
     "integrate": ((("q", "q"), ("v", "v")), ("q",)),
 }
+_EARLY = ("velocity",)  # whose run-time parameters stand behind q in C, and not behind all inputs
 
 
 class Prepared:
@@ -50,7 +51,9 @@ class Prepared:
         self.output: NDArray[Any] = library.new(*[sizes[kind] for kind in shape])
         self._function = library.function(name)
         extra = (parameters,) if parameters.size else ()
-        arrays = (*self.inputs.values(), *extra)
+        given = tuple(self.inputs.values())
+        place = 1 if name in _EARLY else len(given)
+        arrays = (*given[:place], *extra, *given[place:])
         self._arguments = (*[library.input(array) for array in arrays], library.output(self.output))
 
     def __call__(self) -> int:
