@@ -247,6 +247,8 @@ def test_a_mesh_is_found_in_the_models_folder_and_its_package(tree: Path, uri: s
         ("", "names no file"),
         ("a\0.stl", "names no file"),
         ("~/secret.stl", "no such file"),
+        ("x" * 5000 + ".stl", "cannot be looked for"),
+        ("package://" + "x" * 5000 + "/a.stl", "cannot be looked for"),
     ],
 )
 def test_what_lies_elsewhere_is_refused(tree: Path, uri: str, reason: str) -> None:
@@ -318,6 +320,31 @@ def test_a_mesh_that_fails_is_told_once_with_its_line_and_leaves_the_bars(tmp_pa
     ):
         assert note.startswith(f"{tmp_path / 'robot.urdf'}:{line}: ")
         assert words in note
+
+
+def test_what_is_too_far_away_for_a_picture_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "good.stl", stl_bytes())
+    shapes = (
+        '<mesh filename="good.stl" scale="1e308 1 1"/>',
+        '<sphere radius="1e308"/>',
+        '<mesh filename="good.stl"/>',
+    )
+    links = "".join(f'<link name="l{k}"><visual><geometry>{shape}</geometry></visual></link>'
+                    for k, shape in enumerate(shapes)) + (
+        '<link name="l3"><visual><origin xyz="1e200 0 0"/><geometry><box size="1 1 1"/></geometry></visual></link>'
+    )  # fmt: skip
+    drawn = drawn_visuals(imported(tmp_path, tied(links)).visuals)
+    assert drawn.covered == {"l2"}
+    assert len(drawn.notes) == 2  # the mesh, and the shapes, which share their reason
+    assert all("reaches beyond 1e+06 m" in note for note in drawn.notes)
+
+
+def test_a_package_that_is_not_there_is_told_once_for_all_its_meshes(tmp_path: Path) -> None:
+    links = "".join(f'\n<link name="l{k}">{MESH.format(f"package://away/{k}.stl")}</link>' for k in range(3))
+    (note,) = drawn_visuals(imported(tmp_path, tied(links)).visuals).notes
+    assert note.startswith(f"{tmp_path / 'robot.urdf'}:2: ")
+    assert "the package 'away'" in note
+    assert note.endswith("(3 visuals, first here)")
 
 
 def test_importing_opens_no_mesh(tmp_path: Path) -> None:

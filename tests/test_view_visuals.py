@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from visual_cases import stl_bytes, write
 
+from robocompiler.cli import robocompile
+from robocompiler.cli.view_command import NOTES
 from robocompiler.errors import Problem
 from robocompiler.graph.build import derive_topology
 from robocompiler.importers.read_model import read_model, read_with_visuals
@@ -101,7 +107,7 @@ def test_visuals_move_with_their_bodies(shown: Page, drawn: DrawnVisuals) -> Non
 
 
 def test_notes_are_told_with_file_and_line_and_as_text(drawn: DrawnVisuals) -> None:
-    assert [note.partition("robot.urdf:")[2].partition(":")[0] for note in drawn.notes] == ["9", "3"]
+    assert [note.partition("robot.urdf:")[2].partition(":")[0] for note in drawn.notes] == ["3", "9"]
     text = notes_html(drawn.notes)
     assert "link &#x27;x&#x27;: read wrongly" in text
     assert "&lt;b&gt;missing&lt;/b&gt;.stl" in text
@@ -122,3 +128,28 @@ def test_yaml_has_no_visuals_and_a_urdf_has_those_of_its_import(tmp_path: Path) 
     assert mechanism == read_model(path)
     assert [item.body for item in visuals.items] == ["b"]
     assert [len(visuals.of(body)) for body in ("a", "b")] == [0, 1]
+
+
+def test_the_command_tells_the_first_few_and_quiet_tells_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("viser", reason="viser is not installed (the `view` extra)")
+    given: list[object] = []
+
+    @contextmanager
+    def served(robot: Any, topology: Any, host: str, port: int | None, visuals: DrawnVisuals) -> Iterator[Any]:
+        given.append(visuals)
+        yield None, "http://127.0.0.1:1"
+
+    module = sys.modules["robocompiler.cli.view_command"]  # its name in the package is the command
+    visuals = DrawnVisuals(notes=tuple(f"robot.urdf:{k}: no" for k in range(NOTES + 2)))
+    monkeypatch.setattr("robocompiler.viewer.serve.page", served)
+    monkeypatch.setattr(module, "_compiled", lambda *_: (SimpleNamespace(name="r"), None, visuals))
+    monkeypatch.setattr(module, "_until_interrupted", lambda: None)
+    loud = CliRunner().invoke(robocompile, ["view", "robot.urdf", "--no-browser"])
+    quiet = CliRunner().invoke(robocompile, ["view", "robot.urdf", "--no-browser", "-q"])
+    assert given == [visuals, visuals]
+    assert [line for line in loud.stderr.splitlines() if "no" in line][:NOTES] == [
+        f"view     robot.urdf:{k}: no" for k in range(NOTES)
+    ]
+    assert "and 2 more visuals that are not drawn" in loud.stderr
+    assert quiet.stderr == ""
+    assert loud.stdout == quiet.stdout == "http://127.0.0.1:1\n"

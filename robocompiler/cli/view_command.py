@@ -41,10 +41,7 @@ def view_command(model: str, output: str, **options: Any) -> None:
     import_viser()  # before the compile, which may be long
     robot, topology, visuals = _compiled(model, output, options)
     if not options["quiet"]:
-        for note in visuals.notes[:NOTES]:
-            write_error(f"view     {printable(note)}\n")
-        if len(visuals.notes) > NOTES:
-            write_error(f"view     and {len(visuals.notes) - NOTES} more, told on the page\n")
+        _tell(visuals.notes)
     try:
         with page(robot, topology, options["host"], options["port"], visuals) as (_, address):
             write_out(f"{address}\n")
@@ -85,6 +82,14 @@ def _compiled(model: str, output: str, options: dict[str, Any]) -> tuple[Robot, 
         with display(options["quiet"]) as progress:
             _, report = compile_to_folder(mechanism, output, options=choices, progress=progress, key=key)
     return load(report.folder), derive_topology(mechanism), drawn_visuals(visuals)
+
+
+def _tell(notes: tuple[str, ...]) -> None:
+    """What is not drawn of the model's visuals, the first few."""
+    for note in notes[:NOTES]:
+        write_error(f"view     {printable(note)}\n")
+    if len(notes) > NOTES:
+        write_error(f"view     and {len(notes) - NOTES} more visuals that are not drawn; the page tells them\n")
 
 
 def _until_interrupted() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +23,14 @@ from robocompiler.importers.visuals import (
 from robocompiler.records.names import shown
 from robocompiler.viewer.mesh_files.locate import locate
 from robocompiler.viewer.mesh_files.read import read_mesh
-from robocompiler.viewer.mesh_files.refusal import MeshRefusedError
+from robocompiler.viewer.mesh_files.refusal import MeshRefusedError, PackageMissingError
 from robocompiler.viewer.meshes import Mesh, mesh_of
 from robocompiler.viewer.shapes import Ball, Box, Capsule, Cylinder, Pose
 
 Array = NDArray[np.float64]
 PLAIN: Rgba = (0.72, 0.74, 0.77, 1.0)  # where the file has no colour
 MAXIMUM_TRIANGLES = 3_000_000  # of all visuals
+FARTHEST = 1e6  # m, from the body's origin: beyond, nothing can be drawn in single precision
 _ORIGIN = (0.0, 0.0, 0.0)
 _HERE = Pose(_ORIGIN, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
 
@@ -73,16 +74,24 @@ def drawn_visuals(table: Visuals) -> DrawnVisuals:
             colour = "#" + "".join(f"{round(255 * part):02x}" for part in rgba[:3])
             items.append(DrawnVisual(visual.body, mesh, colour, rgba[3]))
     covered = frozenset(item.body for item in items) - bare
-    return DrawnVisuals(tuple(items), covered, (*map(str, table.notes), *map(str, shop.notes.values())))
+    notes = sorted((*table.notes, *shop.notes()), key=lambda note: (note.file, note.line or 0))
+    return DrawnVisuals(tuple(items), covered, tuple(map(str, notes)))
 
 
 class _Shop:
     """Meshes of visuals; every file is opened once, and what it lacks is told once."""
 
     def __init__(self) -> None:
-        self.notes: dict[tuple[str, str], Problem] = {}
+        self._told: dict[tuple[str, str], tuple[Problem, int]] = {}
         self._files: dict[Path, Mesh | MeshRefusedError] = {}
         self._left = MAXIMUM_TRIANGLES
+
+    def notes(self) -> list[Problem]:
+        """Every fault once, with the number of visuals that share it."""
+        return [
+            problem if count == 1 else replace(problem, message=f"{problem.message} ({count} visuals, first here)")
+            for problem, count in self._told.values()
+        ]
 
     def mesh(self, visual: Visual) -> Mesh | None:
         """Triangles in the coordinates of the body, or None with a note."""
@@ -92,12 +101,18 @@ class _Shop:
             self._left -= len(found.faces)
             if self._left < 0:
                 raise MeshRefusedError(f"all visuals together have more than {MAXIMUM_TRIANGLES} triangles")
+            with np.errstate(all="ignore"):
+                found = moved(found, visual.pose)
+            if not np.all(np.abs(found.vertices) < FARTHEST):
+                raise MeshRefusedError(f"it reaches beyond {FARTHEST:g} m")
         except MeshRefusedError as refusal:
-            name = shown(shape.uri) if isinstance(shape, MeshFile) else "shape"
-            message = f"the mesh {name} is not drawn: {refusal}"
-            self.notes.setdefault((name, str(refusal)), Problem(message, visual.record, visual.file, visual.line))
+            name = f"the mesh {shown(shape.uri)}" if isinstance(shape, MeshFile) else "the shape"
+            problem = Problem(f"{name} is not drawn: {refusal}", visual.record, visual.file, visual.line)
+            key = "" if isinstance(refusal, PackageMissingError) else name
+            first, count = self._told.get((key, str(refusal)), (problem, 0))
+            self._told[(key, str(refusal))] = (first, count + 1)
             return None
-        return moved(found, visual.pose)
+        return found
 
     def _of_file(self, shape: MeshFile) -> Mesh:
         path = locate(shape.uri, Path(shape.base))
@@ -130,5 +145,6 @@ def moved(mesh: Mesh, pose: Transform) -> Mesh:
 
 def scaled(mesh: Mesh, factors: Array) -> Mesh:
     """A mesh stretched along its axes; one that is mirrored keeps its outside outside."""
-    faces = mesh.faces[:, ::-1] if np.prod(factors) < 0 else mesh.faces
-    return Mesh(mesh.vertices * factors, np.ascontiguousarray(faces))
+    faces = mesh.faces[:, ::-1] if np.prod(np.sign(factors)) < 0 else mesh.faces
+    with np.errstate(over="ignore"):  # what is too large is refused where it stands
+        return Mesh(mesh.vertices * factors, np.ascontiguousarray(faces))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robocompiler.records.names import shown
-from robocompiler.viewer.mesh_files.refusal import MeshRefusedError
+from robocompiler.viewer.mesh_files.refusal import MeshRefusedError, PackageMissingError
 
 LEVELS = 3  # above the model's folder, where its package may begin
 _PACKAGE_FILES = ("package.xml", "model.config")
@@ -16,12 +16,22 @@ _MAXIMUM_PACKAGE_FILE = 1_000_000
 
 
 def locate(uri: str, model: Path) -> Path:
-    """The file, with links followed, that `uri` names in the file `model`.  Raises MeshRefusedError.
+    """The file, with links followed, that `uri` names in the file `model`.
+
+    Raises MeshRefusedError, PackageMissingError where it is all of a package that cannot be found.
 
     A relative name starts in the model's folder, package://NAME/... and model://NAME/... in the folder that is or
     states that package: the model's own or one of the next above.  Nothing outside the model's folder and its package
     is found, whatever dots, links or absolute paths lead there.
     """
+    try:
+        return _located(uri, model)
+    except (OSError, RuntimeError, ValueError) as error:  # names too long for the disk, folders that may not be read
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise MeshRefusedError(f"cannot be looked for: {reason or type(error).__name__}") from error
+
+
+def _located(uri: str, model: Path) -> Path:
     folder = model.resolve().parent
     name = uri.strip().replace("\\", "/")
     if not name or "\0" in name:
@@ -35,7 +45,7 @@ def locate(uri: str, model: Path) -> Path:
         starts = list(_roots(package, folder))
         allowed += starts
         if not starts:
-            raise MeshRefusedError(
+            raise PackageMissingError(
                 f"no folder around the model is the package {shown(package)}: put the model below a folder of that "
                 "name, or one whose package.xml states it"
             )
@@ -75,11 +85,20 @@ def _roots(package: str, folder: Path) -> Iterator[Path]:
 def _around(folder: Path) -> Iterator[Path]:
     """`folder` and the next above it, but no home folder, none that holds it, and none at the top of the disk."""
     yield folder
-    home = Path.home().resolve()
+    home = _home()
     for candidate in list(folder.parents)[:LEVELS]:
-        if candidate == home or candidate in home.parents or len(candidate.parts) <= 2:
+        if home is not None and (candidate == home or candidate in home.parents):
+            return
+        if len(candidate.parts) <= 2:
             return
         yield candidate
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except RuntimeError:  # a process without one
+        return None
 
 
 def _stated_name(folder: Path) -> str:
