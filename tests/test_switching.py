@@ -24,6 +24,7 @@ from switching_cases import (
 )
 
 import robocompiler as rc
+from robocompiler import simulation as sim
 from robocompiler.check.states import draw
 from robocompiler.oracle.maximal import Efforts, MaximalModel
 from robocompiler.oracle.tasks import motion_at, task_acceleration, task_jacobian
@@ -179,6 +180,28 @@ def test_all_charts_give_the_same_accelerations(records: Made, build_folder: Pat
             np.testing.assert_allclose(other.energy(q, moved), energy, rtol=1e-10)
             compared += 1
     assert compared > 5
+
+
+def test_the_simulation_runs_in_a_chart_without_dead_centres(build_folder: Path) -> None:
+    """Turns of the crank under error control; in the port chart the same motion ends before the first dead centre.
+
+    The robot has run-time parameters, which prepared calls must hand over where the header has them.
+    """
+    robot = switching(build_folder, slider_driven).with_parameters({"throw": 0.055})
+    q = robot.assemble(robot.reference)
+    inner = robot.chart("inner")
+    speed = robot.switcher().transfer(q, [0.6], "inner")
+    quiet: dict[str, Any] = {"friction": sim.NoFriction(), "events": ()}
+    motion = inner.simulate(1.0, q, speed, method="dopri5", rtol=1e-10, step=0.01, **quiet)
+    assert motion.end.kind == "completed"
+    (port,) = robot.independent_indices
+    rate = [inner.velocity(at, u)[port] for at, u in zip(motion.q, motion.u, strict=True)]
+    assert np.sum(np.diff(np.sign(rate)) != 0) >= 4  # dead centres
+    energy = motion.energy.sum(axis=1)
+    assert np.ptp(energy) < 1e-7 * motion.energy[:, 0].max()
+    short = robot.simulate(1.0, q, [0.6], method="dopri5", rtol=1e-8, step=0.01, **quiet)
+    assert short.end.kind == "singular"
+    assert "the port chart" in short.end.message
 
 
 def test_balls_and_several_freedoms_have_mechanics_in_every_chart(build_folder: Path) -> None:
