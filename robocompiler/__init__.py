@@ -29,9 +29,26 @@ from robocompiler.version import VERSION
 
 if TYPE_CHECKING:
     from robocompiler.records.model import Mechanism
+    from robocompiler.reloading import Reload, edited, reload
+    from robocompiler.runtime.motion.carry import carry
+    from robocompiler.runtime.motion.schedule import Schedule, Switch, touches
+    from robocompiler.runtime.motion.stance import Stance
     from robocompiler.runtime.robot import Robot, load
 
 __version__ = VERSION
+
+_LATER = {  # where a name is, which is imported when it is first asked for
+    "Reload": "reloading",
+    "Robot": "runtime.robot",
+    "Schedule": "runtime.motion.schedule",
+    "Stance": "runtime.motion.stance",
+    "Switch": "runtime.motion.schedule",
+    "carry": "runtime.motion.carry",
+    "edited": "reloading",
+    "load": "runtime.robot",
+    "reload": "reloading",
+    "touches": "runtime.motion.schedule",
+}
 
 __all__ = [
     "AssemblyError",
@@ -41,11 +58,19 @@ __all__ = [
     "ModelError",
     "Problem",
     "RankError",
+    "Reload",
     "RoboCompilerError",
     "Robot",
+    "Schedule",
+    "Stance",
+    "Switch",
     "__version__",
+    "carry",
     "compile",
+    "edited",
     "load",
+    "reload",
+    "touches",
 ]
 
 
@@ -116,8 +141,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"robocompiler.{name}")
     if name == "redundancy":
         return importlib.import_module("robocompiler.runtime.redundancy")
-    if name in ("Robot", "load"):
-        found = getattr(importlib.import_module("robocompiler.runtime.robot"), name)
+    if name in _LATER:
+        found = getattr(importlib.import_module(f"robocompiler.{_LATER[name]}"), name)
         globals()[name] = found
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,7 @@ from typing import TypeVar
 from robocompiler.analysis.reduce import reduce_closures
 from robocompiler.analysis.standing import standing_mechanism
 from robocompiler.backend.build import build_robot
+from robocompiler.backend.choices import Choices, record_choices
 from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.identifiers import c_identifier
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
@@ -154,6 +155,8 @@ def compile_to_folder(
             )
         begun = head if begin is not None else None
         report = build_robot(front.program, Path(output), options, progress, supports=builds, head=begun)
+    if not options.emit_only:
+        record_choices(report.folder, Choices(tuple(independent), names, options))
     if key:
         record_build(report, key)
     return replace(front, supports=fronts), report

@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The manifest is the contract between a compile and a load, so its format number and checksum are said once, there.
 CONTRACT = {"backend": {"robocompiler.runtime.manifest"}}
 # The rest joins the parts: the line of passes, the public names, the command line.
-JOINS = {"__init__", "compiler", "casadi", "export", "cli"}
+JOINS = {"__init__", "compiler", "casadi", "export", "cli", "reloading"}
 
 THIRD_PARTY_AT_LOAD = {"cffi", "pycparser", "numpy"}  # pycparser reads declarations for cffi
 REFUSED_AT_LOAD = ("casadi", "yaml", "ruamel", "scipy", "networkx", "jinja2", "click", "rich")

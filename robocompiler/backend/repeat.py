@@ -40,7 +40,7 @@ def repeat_key(
     parts = {
         "records": _digest(repr(mechanism).encode()),
         "independent": list(independent),
-        "supports": supports if isinstance(supports, str) else list(supports),
+        "supports": [supports] if isinstance(supports, str) else list(supports),
         "charts": charts,
         "real": options.real,
         "batch": options.batch,

@@ -192,6 +192,24 @@ class Robot(ResolutionInterface, SimulationInterface):
         modes = self._description.supports
         if name not in modes:
             raise unknown("support mode", name, modes)
+        library, description = self._library.opened.get(name) or self._open_support(name)
+        held = Robot(library, description, "port", description.parameters)
+        return held.chart(self._chart).with_parameters(self._parameters)
+
+    def open_supports(self, names: Iterable[str] | None = None) -> None:
+        """Open the libraries of support modes (default: of all that were compiled) and keep them.
+
+        They stay this robot's, whatever is compiled into its folder later.  ValueError and LoadError as in `support`.
+        """
+        compiled = [name for name, entry in self._description.supports.items() if entry["folder"] is not None]
+        for name in compiled if names is None else names:
+            if name not in self._description.supports:
+                raise unknown("support mode", name, self._description.supports)
+            if name not in self._library.opened:
+                self._library.opened[name] = self._open_support(name)
+
+    def _open_support(self, name: str) -> tuple[Library, Description]:
+        modes = self._description.supports
         mend = f"compile(..., supports={name!r}) or robocompile MODEL --support '{name}' compiles it"
         entry = modes[name]
         if entry["folder"] is None:
@@ -200,8 +218,7 @@ class Robot(ResolutionInterface, SimulationInterface):
         manifest = read_manifest(file)
         if manifest["digest"] != entry["digest"]:
             raise LoadError(f"{file}: comes from another compile than {self.name!r}; {mend}")
-        held = _robot(file, manifest)
-        return held.chart(self._chart).with_parameters(self._parameters)
+        return Library(file.parent, manifest), Description(manifest)
 
     @property
     def anchors(self) -> dict[str, tuple[Array | None, Array]]:
