@@ -29,7 +29,7 @@ from robocompiler.check.states import draw
 from robocompiler.oracle.maximal import Efforts, MaximalModel
 from robocompiler.oracle.tasks import motion_at, task_acceleration, task_jacobian
 from robocompiler.records.model import Mechanism
-from robocompiler.records.reader import read_mechanism
+from robocompiler.records.reader import mechanism_from_dict, read_mechanism
 from robocompiler.runtime.motion.charts import Switch
 from robocompiler.runtime.motion.rank_watch import RankChange
 from robocompiler.runtime.motion.reports import Cause, Stop
@@ -302,6 +302,26 @@ def test_a_path_leads_round_and_back_through_dead_centres(build_folder: Path) ->
     np.testing.assert_allclose(nowhere.stop.fraction, reach, atol=2e-3)
 
 
+def test_the_port_chart_is_not_trusted_where_the_inner_chart_is_singular(build_folder: Path) -> None:
+    """Its mechanics are computed there; a further chart with the same independents has its own."""
+    robot = switching(build_folder, triple_rocker)
+    path = robot.follow_through(robot.reference, {"j_ga": 3.0})
+    switcher = robot.switcher()
+    singular = min(path.q, key=lambda q: min(switcher.qualities(q, "inner").values()))
+    assert min(switcher.qualities(singular, "inner").values()) < 0.15
+    good = [name for name in robot.charts if min(switcher.qualities(singular, name).values()) > 0.4]
+    assert any(robot.charts[name] == robot.independent for name in good)
+    assert switcher.quality(singular, "port") < 0.15
+    chosen = max(robot.charts, key=lambda name: switcher.quality(singular, name))
+    assert chosen.startswith("chart_")
+    chart, u = robot.chart(chosen), np.array([0.7])
+    model = MaximalModel(triple_rocker())
+    pose = model.project(model.pose(dict(zip(robot.coordinates, singular.tolist(), strict=True))), chart.independent)
+    state = model.state(pose, dict(zip(chart.independent, u.tolist(), strict=True)), chart.independent)
+    wanted = np.asarray(model.accelerations(state, Efforts(ports={robot.ports[0].name: 2.0})).udot, dtype=float)
+    np.testing.assert_allclose(chart.forward_dynamics(singular, u, [2.0]), wanted, rtol=1e-9)
+
+
 def test_a_path_stops_at_a_joint_limit(build_folder: Path) -> None:
     robot = switching(build_folder, boom)
     path = robot.follow_through(robot.reference, {"pin": 2.3})
@@ -404,3 +424,22 @@ def test_what_cannot_be_is_refused(compiled: Callable[[str], rc.Robot], build_fo
         robot.follow_through(robot.reference, {"pim": 1.0})
     with pytest.raises(rc.AssemblyError, match="assemble"):
         robot.follow_through(robot.configuration({"pin": 1.0}), {"pin": 0.5})
+
+
+def test_a_robot_without_loops_has_nothing_to_switch(build_folder: Path) -> None:
+    records = mechanism_from_dict(
+        {
+            "robocompiler": 1,
+            "name": "open_arm",
+            "bodies": {"arm": {"mass": 1.0, "com": [0.5, 0, 0], "inertia": [0.1, 0.1, 0.1]}},
+            "joints": {"hinge": {"type": "revolute", "b": {"body": "arm"}, "a": {"body": "world"}, "axis": [0, 0, 1]}},
+        }
+    )
+    robot = switching(build_folder, lambda: records)
+    switcher = robot.switcher(home="port")
+    state = switcher.check(robot.reference, [1.0], [2.0])
+    assert (state.chart, state.event, switcher.quality(robot.reference, "port")) == ("port", None, 1.0)
+    path = robot.follow_through(robot.reference, {"hinge": 7.0})
+    assert path.reached
+    assert path.events == ()
+    np.testing.assert_allclose(path.q[-1], [7.0], atol=1e-12)
