@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
     "simulation": {"runtime"},
-    "viewer": {"errors", "records", "graph", "numerics", "runtime"},  # shows and moves a compiled robot
+    "viewer": {"errors", "records", "importers", "graph", "numerics", "runtime"},  # shows and moves a compiled robot
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it
     "report": LEAVES | {"records", "graph", "symbolic", "numerics", "analysis", "runtime"},  # the page of `inspect`
     "bench": LEAVES | {"records", "symbolic", "backend", "runtime", "oracle", "check"},  # times and errors

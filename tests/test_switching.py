@@ -24,11 +24,12 @@ from switching_cases import (
 )
 
 import robocompiler as rc
+from robocompiler import simulation as sim
 from robocompiler.check.states import draw
 from robocompiler.oracle.maximal import Efforts, MaximalModel
 from robocompiler.oracle.tasks import motion_at, task_acceleration, task_jacobian
 from robocompiler.records.model import Mechanism
-from robocompiler.records.reader import read_mechanism
+from robocompiler.records.reader import mechanism_from_dict, read_mechanism
 from robocompiler.runtime.motion.charts import Switch
 from robocompiler.runtime.motion.rank_watch import RankChange
 from robocompiler.runtime.motion.reports import Cause, Stop
@@ -181,6 +182,28 @@ def test_all_charts_give_the_same_accelerations(records: Made, build_folder: Pat
     assert compared > 5
 
 
+def test_the_simulation_runs_in_a_chart_without_dead_centres(build_folder: Path) -> None:
+    """Turns of the crank under error control; in the port chart the same motion ends before the first dead centre.
+
+    The robot has run-time parameters, which prepared calls must hand over where the header has them.
+    """
+    robot = switching(build_folder, slider_driven).with_parameters({"throw": 0.055})
+    q = robot.assemble(robot.reference)
+    inner = robot.chart("inner")
+    speed = robot.switcher().transfer(q, [0.6], "inner")
+    quiet: dict[str, Any] = {"friction": sim.NoFriction(), "events": ()}
+    motion = inner.simulate(1.0, q, speed, method="dopri5", rtol=1e-10, step=0.01, **quiet)
+    assert motion.end.kind == "completed"
+    (port,) = robot.independent_indices
+    rate = [inner.velocity(at, u)[port] for at, u in zip(motion.q, motion.u, strict=True)]
+    assert np.sum(np.diff(np.sign(rate)) != 0) >= 4  # dead centres
+    energy = motion.energy.sum(axis=1)
+    assert np.ptp(energy) < 1e-7 * motion.energy[:, 0].max()
+    short = robot.simulate(1.0, q, [0.6], method="dopri5", rtol=1e-8, step=0.01, **quiet)
+    assert short.end.kind == "singular"
+    assert "the port chart" in short.end.message
+
+
 def test_balls_and_several_freedoms_have_mechanics_in_every_chart(build_folder: Path) -> None:
     """Covariance with the port chart, whose mechanics other tests compare with the references."""
     records = read_mechanism(MODELS / "rssr.yaml")
@@ -277,6 +300,26 @@ def test_a_path_leads_round_and_back_through_dead_centres(build_folder: Path) ->
     swing = -(np.pi - np.arccos((0.6**2 + 0.9**2 - 0.7**2) / (2 * 0.6 * 0.9)))
     reach = (swing - rocker[0]) / (-2.4 - rocker[0])
     np.testing.assert_allclose(nowhere.stop.fraction, reach, atol=2e-3)
+
+
+def test_the_port_chart_is_not_trusted_where_the_inner_chart_is_singular(build_folder: Path) -> None:
+    """Its mechanics are computed there; a further chart with the same independents has its own."""
+    robot = switching(build_folder, triple_rocker)
+    path = robot.follow_through(robot.reference, {"j_ga": 3.0})
+    switcher = robot.switcher()
+    singular = min(path.q, key=lambda q: min(switcher.qualities(q, "inner").values()))
+    assert min(switcher.qualities(singular, "inner").values()) < 0.15
+    good = [name for name in robot.charts if min(switcher.qualities(singular, name).values()) > 0.4]
+    assert any(robot.charts[name] == robot.independent for name in good)
+    assert switcher.quality(singular, "port") < 0.15
+    chosen = max(robot.charts, key=lambda name: switcher.quality(singular, name))
+    assert chosen.startswith("chart_")
+    chart, u = robot.chart(chosen), np.array([0.7])
+    model = MaximalModel(triple_rocker())
+    pose = model.project(model.pose(dict(zip(robot.coordinates, singular.tolist(), strict=True))), chart.independent)
+    state = model.state(pose, dict(zip(chart.independent, u.tolist(), strict=True)), chart.independent)
+    wanted = np.asarray(model.accelerations(state, Efforts(ports={robot.ports[0].name: 2.0})).udot, dtype=float)
+    np.testing.assert_allclose(chart.forward_dynamics(singular, u, [2.0]), wanted, rtol=1e-9)
 
 
 def test_a_path_stops_at_a_joint_limit(build_folder: Path) -> None:
@@ -381,3 +424,22 @@ def test_what_cannot_be_is_refused(compiled: Callable[[str], rc.Robot], build_fo
         robot.follow_through(robot.reference, {"pim": 1.0})
     with pytest.raises(rc.AssemblyError, match="assemble"):
         robot.follow_through(robot.configuration({"pin": 1.0}), {"pin": 0.5})
+
+
+def test_a_robot_without_loops_has_nothing_to_switch(build_folder: Path) -> None:
+    records = mechanism_from_dict(
+        {
+            "robocompiler": 1,
+            "name": "open_arm",
+            "bodies": {"arm": {"mass": 1.0, "com": [0.5, 0, 0], "inertia": [0.1, 0.1, 0.1]}},
+            "joints": {"hinge": {"type": "revolute", "b": {"body": "arm"}, "a": {"body": "world"}, "axis": [0, 0, 1]}},
+        }
+    )
+    robot = switching(build_folder, lambda: records)
+    switcher = robot.switcher(home="port")
+    state = switcher.check(robot.reference, [1.0], [2.0])
+    assert (state.chart, state.event, switcher.quality(robot.reference, "port")) == ("port", None, 1.0)
+    path = robot.follow_through(robot.reference, {"hinge": 7.0})
+    assert path.reached
+    assert path.events == ()
+    np.testing.assert_allclose(path.q[-1], [7.0], atol=1e-12)

@@ -31,7 +31,8 @@ TIED = 1e-6
 
 @dataclass(frozen=True)
 class Pose:
-    """A pose to cover: the scaled Jacobian (m, n), and the charts that are barred there (off their branch)."""
+    """A pose to cover: the scaled Jacobian (m, n), and the charts barred there (off their branch, or without
+    mechanics)."""
 
     jacobian: Array
     barred: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.analysis.cover import Pose, covering, samples_at
+from robocompiler.analysis.cover import GOOD, Pose, covering, motions, quality_of, samples_at
 from robocompiler.analysis.evaluator import ClosureEvaluator
 from robocompiler.analysis.modules import Samples, make_chart
 from robocompiler.analysis.reach import rank_at, reachable
@@ -40,8 +40,14 @@ def further_charts(
     regular = [(q, J) for q, J in met if rank_at(J) == rank]
     place = {index: column for column, index in enumerate(samples.active)}
     own = [(chart.name, [place[index] for index in chart.independent]) for chart in standing.charts]
-    poses = [Pose(J, _barred(standing.charts, J, place)) for _, J in regular]
-    cover = covering(poses, own, len(samples.active) - rank, most)
+    freedoms, inner = len(samples.active) - rank, own[1][1]
+    poses = []
+    for _, J in regular:
+        barred = _barred(standing.charts, J, place)
+        # the port chart's mechanics are computed in the inner chart
+        unsure = quality_of(motions(J, freedoms), inner) < GOOD
+        poses.append(Pose(J, barred | {standing.charts[0].name} if unsure else barred))
+    cover = covering(poses, own, freedoms, most)
     charts = []
     for number, choice in enumerate(cover.choices, start=1):
         taken, picked = samples_at(samples, [regular[k][1] for k in choice.poses])

@@ -56,7 +56,10 @@ class Acceptance:
 
     def orientations(self, q: Array) -> dict[str, int]:
         """Sign of det R_p of every module with dependents, whether or not it marks a branch."""
-        J = self.evaluation.jacobian(q)
+        return self.orientations_of(self.evaluation.jacobian(q))
+
+    def orientations_of(self, J: Array) -> dict[str, int]:
+        """The same from the scaled condensed Jacobian (nk, active)."""
         return {name: int(np.linalg.slogdet(J[block])[0]) for name, block in self._squares.items()}
 
     def on_branch(self, q: Array, module: str) -> bool:

@@ -129,10 +129,14 @@ class ChartSwitcher:
         return dict(zip(names, map(float, values), strict=True))
 
     def quality(self, q: ArrayLike, chart: str) -> float:
-        """That of the chart's worst module; 0 off the assembly branch that the port and the inner chart hold."""
+        """That of the chart's worst module; 0 off the assembly branch that the port and the inner chart hold.
+
+        The mechanics of the port chart are computed in the inner chart, so that it is no better than that one.
+        """
         if self.robots[chart].acceptance.off_branch(self.robots[chart].checked(q)):
             return 0.0
-        return min(self.qualities(q, chart).values(), default=1.0)
+        own = min(self.qualities(q, chart).values(), default=1.0)
+        return min((own, *self.qualities(q, "inner").values())) if chart == "port" and own else own
 
     def transfer(self, q: ArrayLike, u: ArrayLike, target: str) -> Array:
         """u (d,) of the active chart in another one: u_new = F u.  RankError where the active chart is singular."""

@@ -57,8 +57,9 @@ class RankWatch:
 
     def look(self, q: Array, acceptance: Acceptance, at: float) -> RankChange | None:
         """What there is to say about q, reached from the last pose in the chart of `acceptance`."""
-        here = self.change_at(q, at, crossed=False)
-        signs, last = acceptance.orientations(q), self._last
+        J = self._evaluation.jacobian(q)
+        here = self._change(J, q, at, crossed=False)
+        signs, last = acceptance.orientations_of(J), self._last
         self._last = q, signs
         if here is not None or last is None:
             return here
@@ -71,12 +72,16 @@ class RankWatch:
 
     def change_at(self, q: Array, at: float, *, crossed: bool) -> RankChange | None:
         """The change of rank at q, None where the rank is what it was at compile time."""
+        return self._change(self._evaluation.jacobian(q), q, at, crossed=crossed)
+
+    def _change(self, J: Array, q: Array, at: float, *, crossed: bool) -> RankChange | None:
         if not self._rank:
             return None
-        U, values, _ = np.linalg.svd(self._evaluation.jacobian(q))
+        values = np.linalg.svd(J, compute_uv=False)
         value = float(values[self._rank - 1] / values[0])
         if value >= self._bound:
             return None
+        U = np.linalg.svd(J)[0]
         above = float(values[self._rank - 2] / values[0]) if self._rank > 1 else 1.0
         return RankChange(at, self._rank, value, above, self._closures(U[:, self._rank - 1]), crossed, q.copy())
 
