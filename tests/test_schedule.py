@@ -189,7 +189,7 @@ def test_bad_schedules_are_refused(robot: rc.Robot) -> None:
         Schedule([]).run(start, 0.0)
     with pytest.raises(ValueError, match="events, log: the schedule itself gives this"):
         Schedule([]).run(start, 1.0, log="x.npz", events=())
-    with pytest.raises(ValueError, match="run in the port chart, not in 'inner'"):
+    with pytest.raises(ValueError, match="is in the port chart, not in 'inner'"):
         Schedule([]).run(Stance.floats(robot.chart("inner")), 1.0)
     with pytest.raises(ValueError, match=r"'change of support' has no finite value at t = 0 s: nan"):
         Schedule([Switch("left", when=lambda t, stance: float("nan"))]).run(start, 1.0)

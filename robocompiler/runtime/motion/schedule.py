@@ -111,7 +111,7 @@ class Schedule:
 
         Raises:
             ValueError: an unknown mode, a duration that is not positive, a condition that is no number, an option that
-                `simulate` refuses or that belongs to the schedule, a stance in another chart than the port chart.
+                `simulate` refuses or that belongs to the schedule, a stance in a chart that `simulate` refuses.
             LoadError, AssemblyError, RankError: see `switch` and `Robot.simulate`.
         """
         _check(stance, duration, options)
@@ -173,8 +173,6 @@ def _check(stance: Stance, duration: float, options: dict[str, Any]) -> None:
     own = sorted({"q", "u", "duration", "controller", "events", "log"} & options.keys())
     if own:
         raise ValueError(f"{', '.join(own)}: the schedule itself gives this to every phase; see Schedule.run")
-    if stance.held.chart_name != "port":
-        raise ValueError(f"schedules run in the port chart, not in {stance.held.chart_name!r}; use robot.chart('port')")
 
 
 def _told(end: End, last: Phase) -> End:
