@@ -300,6 +300,7 @@ def test_refusals_leave_the_old_robot_working(running: Compiled) -> None:
         (ModelError, "no-such-file", "no-such-file.yaml", {}),
         (AssemblyError, "two_c: 2.8 m", rc.edited(records, {"joints": {"two_c": {"b": {"xyz": [5, 0, 0]}}}}), {}),
         (CompileError, "the C compiler 'no-such-compiler'", rc.edited(records, HEAVIER), {"cc": "no-such-compiler"}),
+        (CompileError, "no-such-flag", rc.edited(records, HEAVIER), {"extra_flags": ("-fno-such-flag",)}),
         (ModelError, "the records of 'others', the running robot is 'twins'", replace(records, name="others"), {}),
         (ValueError, "without emit_only", records, {"emit_only": True}),
     ]  # fmt: skip
