@@ -234,10 +234,10 @@ def test_a_mode_without_a_clear_rank_is_named(monkeypatch: pytest.MonkeyPatch, t
 
     passes = compiler.reduce_closures
 
-    def fail(program: ClosureProgram, independent: Any = ()) -> Reduction:
+    def fail(program: ClosureProgram, *others: Any) -> Reduction:
         if program.topology.mechanism.name == "walker_left":
             raise RankError("no clear gap")
-        return passes(program, independent)
+        return passes(program, *others)
 
     monkeypatch.setattr(compiler, "reduce_closures", fail)
     with pytest.raises(RankError, match="in support mode 'left': no clear gap"):
