@@ -50,6 +50,7 @@ def reload(
     *,
     independent: Sequence[str] | None = None,
     supports: str | Sequence[str] | None = None,
+    charts: str | int | None = None,
     repair: bool = False,
     **options: Any,
 ) -> Reload:
@@ -63,7 +64,7 @@ def reload(
         robot: a floating or grounded robot, not one held in a support mode.
         model: the edited records, or their file; they have the robot's name.  See `edited`.
         q, u, z: its state: assembled configuration, independent speeds (default: at rest) and drive states.
-        independent, supports, options: as in `compile`, where they are to change; else as this robot was compiled.
+        independent, supports, charts, options: as in `compile`, where they are to change; else as it was compiled.
         repair: as in `compile`.
 
     Raises:
@@ -72,6 +73,7 @@ def reload(
         ValueError: a robot in a support mode, arrays of the wrong size, u or z without q.
     """
     from robocompiler.backend.choices import read_choices
+    from robocompiler.backend.options import chart_count
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.compiler import compile_to_folder
 
@@ -89,11 +91,13 @@ def reload(
     if build.emit_only:
         raise ValueError("text alone cannot be loaded: reload without emit_only")
     _keep_supports(robot)
-    key = repeat_key(mechanism, wanted, modes, build)
+    most = known.charts if charts is None else chart_count(charts)
+    key = repeat_key(mechanism, wanted, modes, build, most)
     report = standing_build(mechanism, folder.parent, key)
     if report is None:
-        made = compile_to_folder(mechanism, folder.parent, independent=wanted, supports=modes, options=build, key=key)
-        report = made[1]
+        _, report = compile_to_folder(
+            mechanism, folder.parent, independent=wanted, supports=modes, charts=most, options=build, key=key
+        )
     new = runtime.load(report.folder)
     carried = None
     if q is not None:
