@@ -18,7 +18,7 @@ from robocompiler.runtime.manifest import find_manifest, read_manifest
 from robocompiler.runtime.motion.inputs import Inputs
 
 Array = NDArray[np.float64]
-FORMS = ("direct", "predicted", "continued", "global", "checked")
+FORMS = ("direct", "predicted", "continued", "global", "every")
 ROUNDS = 15
 
 

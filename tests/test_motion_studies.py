@@ -58,7 +58,7 @@ def test_refused_rows_are_not_accepted_by_any_form_of_the_updater(compiled: Get,
     rows = rows_of(compiled("stewart"), knots[:20])
     rows[10, 2] = 2.0  # m: no leg is that long
     found = replay(compiled("stewart"), rows, rounds=1)
-    assert {found.accepted[form] for form in ("direct", "predicted", "continued", "checked")} == {19}
+    assert {found.accepted[form] for form in ("direct", "predicted", "continued", "every")} == {19}
 
 
 def test_waves_of_one_drive_move_its_module_alone(compiled: Get) -> None:
