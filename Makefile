@@ -2,6 +2,7 @@
 # make test       lint, format, types and the whole test suite
 # make golden     write generated/fourbar again after a wanted change of the emitted text
 # make pictures   draw docs/*.svg again
+# make view-picture  make docs/view.png again; needs Chromium
 # make bench      run the benchmarks
 # make nightly    compile 2000 random mechanisms and compare them with the oracles: hours (RANDOM=, SEED= choose others)
 # make clean      remove what make built (make distclean: the virtual environment too)
@@ -21,7 +22,7 @@ RANDOM ?= 2000
 SEED ?= 0
 
 .DELETE_ON_ERROR:
-.PHONY: all install test lint golden pictures bench nightly clean distclean
+.PHONY: all install test lint golden pictures view-picture bench nightly clean distclean
 
 all: $(INSTALLED)
 	$(BIN)/robocompile $(MODEL) -o build/
@@ -67,6 +68,9 @@ golden: $(INSTALLED)
 
 pictures: $(INSTALLED)
 	$(BIN)/python docs/pictures.py
+
+view-picture: $(TESTABLE)
+	$(BIN)/python docs/view_picture.py
 
 bench: $(TESTABLE)
 	$(BIN)/python -m benchmarks.run

@@ -29,9 +29,26 @@ from robocompiler.version import VERSION
 
 if TYPE_CHECKING:
     from robocompiler.records.model import Mechanism
+    from robocompiler.reloading import Reload, edited, reload
+    from robocompiler.runtime.motion.carry import carry
+    from robocompiler.runtime.motion.schedule import Schedule, Switch, touches
+    from robocompiler.runtime.motion.stance import Stance
     from robocompiler.runtime.robot import Robot, load
 
 __version__ = VERSION
+
+_LATER = {  # where a name is, which is imported when it is first asked for
+    "Reload": "reloading",
+    "Robot": "runtime.robot",
+    "Schedule": "runtime.motion.schedule",
+    "Stance": "runtime.motion.stance",
+    "Switch": "runtime.motion.schedule",
+    "carry": "runtime.motion.carry",
+    "edited": "reloading",
+    "load": "runtime.robot",
+    "reload": "reloading",
+    "touches": "runtime.motion.schedule",
+}
 
 __all__ = [
     "AssemblyError",
@@ -41,11 +58,19 @@ __all__ = [
     "ModelError",
     "Problem",
     "RankError",
+    "Reload",
     "RoboCompilerError",
     "Robot",
+    "Schedule",
+    "Stance",
+    "Switch",
     "__version__",
+    "carry",
     "compile",
+    "edited",
     "load",
+    "reload",
+    "touches",
 ]
 
 
@@ -55,6 +80,7 @@ def compile(
     *,
     independent: Sequence[str] = (),
     supports: str | Sequence[str] = (),
+    charts: str | int = 0,
     repair: bool = False,
     **options: Any,
 ) -> Robot:
@@ -65,6 +91,8 @@ def compile(
         output: folder that receives one folder per robot.
         independent: velocities or joints that should be independent where possible.
         supports: names of support modes to compile as well, or "all"; `Robot.support(name)` gives them.
+        charts: "auto", or the most further charts to compile, for motion through poses at which one chart is singular;
+            `Robot.chart(name)` gives them, `Robot.switcher()` changes between them (docs/motion.md).  0: none.
         repair: make nearly redundant loops exact first (docs/repair.md); what that changes is told as a UserWarning.
         options: fields of `backend.options.BuildOptions`: real ('double' or 'float'), cc, workers, batch,
             derivatives, resolution (docs/redundancy.md), portable (the same numbers on every machine, instead of code
@@ -74,22 +102,22 @@ def compile(
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.
         CompileError: the C compiler or the output folder fails.
     """
-    from robocompiler.backend.options import BuildOptions
+    from robocompiler.backend.options import BuildOptions, chart_count
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.importers.read_model import read_model
     from robocompiler.records.model import Mechanism
 
-    choices = BuildOptions(**options)
+    choices, most = BuildOptions(**options), chart_count(charts)
     mechanism = model if isinstance(model, Mechanism) else read_model(model)
     if repair:
         mechanism = _repaired(mechanism)
-    key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
+    key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices, most)
     report = standing_build(mechanism, Path(output), key) if key else None
     if report is None:
         from robocompiler.compiler import compile_to_folder
 
         _, report = compile_to_folder(
-            mechanism, output, independent=independent, supports=supports, options=choices, key=key
+            mechanism, output, independent=independent, supports=supports, charts=most, options=choices, key=key
         )
     from robocompiler.runtime import robot as runtime
 
@@ -113,8 +141,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"robocompiler.{name}")
     if name == "redundancy":
         return importlib.import_module("robocompiler.runtime.redundancy")
-    if name in ("Robot", "load"):
-        found = getattr(importlib.import_module("robocompiler.runtime.robot"), name)
+    if name in _LATER:
+        found = getattr(importlib.import_module(f"robocompiler.{_LATER[name]}"), name)
         globals()[name] = found
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,7 @@ from typing import TypeVar
 from robocompiler.analysis.reduce import reduce_closures
 from robocompiler.analysis.standing import standing_mechanism
 from robocompiler.backend.build import build_robot
+from robocompiler.backend.choices import Choices, record_choices
 from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.identifiers import c_identifier
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
@@ -53,10 +54,11 @@ def run_front_end(
     *,
     independent: Sequence[str] = (),
     cut_first: Collection[str] = (),
+    charts: int = 0,
     progress: Progress | None = None,
     ahead: Callable[[RobotProgram], None] | None = None,
 ) -> FrontEnd:
-    """Run every pass up to the robot program (`cut_first`: see `derive_topology`).
+    """Run every pass up to the robot program (`cut_first`: see `derive_topology`; `charts`: see `reduce_closures`).
 
     `ahead` is given the program without its mechanics, as soon as it is there.
 
@@ -90,7 +92,7 @@ def run_front_end(
     closures = step("closures", lambda: build_closures(topology), lambda c: f"{len(c.closures)} closures")
     reduction = step(
         "reduce",
-        lambda: reduce_closures(closures, independent),
+        lambda: reduce_closures(closures, independent, charts),
         lambda r: f"rank {r.rank.rank}, {len(r.chart('port').independent)} freedoms",
     )
     program = step("kernels", kernels, lambda p: f"{len(p.kernels)} kernels")
@@ -102,6 +104,7 @@ def support_front_end(
     support: str,
     *,
     independent: Sequence[str] = (),
+    charts: int = 0,
     progress: Progress | None = None,
     ahead: Callable[[RobotProgram], None] | None = None,
 ) -> FrontEnd:
@@ -112,7 +115,7 @@ def support_front_end(
     """
     mechanism = standing_mechanism(floating.closures, floating.reduction, support)
     try:
-        return run_front_end(mechanism, independent=independent, progress=progress, ahead=ahead)
+        return run_front_end(mechanism, independent=independent, charts=charts, progress=progress, ahead=ahead)
     except (AssemblyError, RankError) as error:
         error.args = (f"in support mode '{support}': {error}",)
         raise
@@ -124,6 +127,7 @@ def compile_to_folder(
     *,
     independent: Sequence[str] = (),
     supports: str | Sequence[str] = (),
+    charts: int = 0,
     options: BuildOptions = DEFAULT_OPTIONS,
     progress: Progress | None = None,
     key: str = "",
@@ -133,6 +137,7 @@ def compile_to_folder(
     Args:
         supports: support modes to compile as well, by name, or "all".  Each becomes a robot of its own in
             `output`/<name>/supports/<mode>/.  They are built first and the robot's manifest, written last, lists them.
+        charts: most further charts of the robot and of each support mode; see `reduce_closures`.
         key: `repeat.repeat_key` of this compile, under which it is remembered; empty: it is not.
     """
     names = (supports,) if isinstance(supports, str) else tuple(supports)
@@ -141,13 +146,17 @@ def compile_to_folder(
     with HeadStart(Path(output), options, progress) as head:
         # where a support mode may still be refused, nothing is written before
         begin = None if names else head.begin
-        front = run_front_end(model, independent=independent, progress=progress, ahead=begin)
+        front = run_front_end(model, independent=independent, charts=charts, progress=progress, ahead=begin)
         head.check()
         folder = Path(output) / c_identifier(front.mechanism.name)
         for mode in find_supports(front.mechanism, names):
-            fronts[mode.name], builds[mode.name] = _support(front, mode, folder, independent, options, progress)
+            fronts[mode.name], builds[mode.name] = _support(
+                front, mode, folder, (independent, charts), options, progress
+            )
         begun = head if begin is not None else None
         report = build_robot(front.program, Path(output), options, progress, supports=builds, head=begun)
+    if not options.emit_only:
+        record_choices(report.folder, Choices(tuple(independent), names, options))
     if key:
         record_build(report, key)
     return replace(front, supports=fronts), report
@@ -157,15 +166,18 @@ def _support(
     floating: FrontEnd,
     mode: Support,
     folder: Path,
-    independent: Sequence[str],
+    wanted: tuple[Sequence[str], int],
     options: BuildOptions,
     progress: Progress | None,
 ) -> tuple[FrontEnd, BuildReport]:
-    """Front end and build of one support mode, in a folder below the robot's."""
+    """Front end and build of one support mode, in a folder below the robot's; wanted: independents, and charts."""
+    independent, charts = wanted
     if progress is not None:
         progress("support", ", ".join((mode.name, *(f"{frame} {kind}" for frame, kind in mode.contacts))), 0.0)
     place = folder / "supports" / c_identifier(mode.name)
     with HeadStart(place.parent, options, progress, folder=place) as head:
         begin = head.begin
-        front = support_front_end(floating, mode.name, independent=independent, progress=progress, ahead=begin)
+        front = support_front_end(
+            floating, mode.name, independent=independent, charts=charts, progress=progress, ahead=begin
+        )
         return front, build_robot(front.program, place.parent, options, progress, folder=place, head=head)

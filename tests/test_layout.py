@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
     "simulation": {"runtime"},
+    "viewer": {"errors", "records", "importers", "graph", "numerics", "runtime"},  # shows and moves a compiled robot
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it
     "report": LEAVES | {"records", "graph", "symbolic", "numerics", "analysis", "runtime"},  # the page of `inspect`
     "bench": LEAVES | {"records", "symbolic", "backend", "runtime", "oracle", "check"},  # times and errors
@@ -40,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The manifest is the contract between a compile and a load, so its format number and checksum are said once, there.
 CONTRACT = {"backend": {"robocompiler.runtime.manifest"}}
 # The rest joins the parts: the line of passes, the public names, the command line.
-JOINS = {"__init__", "compiler", "casadi", "export", "cli"}
+JOINS = {"__init__", "compiler", "casadi", "export", "cli", "reloading"}
 
 THIRD_PARTY_AT_LOAD = {"cffi", "pycparser", "numpy"}  # pycparser reads declarations for cffi
 REFUSED_AT_LOAD = ("casadi", "yaml", "ruamel", "scipy", "networkx", "jinja2", "click", "rich")

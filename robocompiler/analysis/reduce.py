@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robocompiler.analysis.charts import inner_dependents, port_dependents
 from robocompiler.analysis.evaluator import ClosureEvaluator
+from robocompiler.analysis.further import Standing, further_charts
 from robocompiler.analysis.modules import Samples, Touch, make_chart
 from robocompiler.analysis.probes import probe
 from robocompiler.analysis.refusals import (
@@ -32,11 +33,12 @@ TURNED = 1.0  # rotation residual (rad) of a closure whose condensed rows vanish
 OPEN = 1e-9  # scaled residual above which a reference counts as open: exact records close to rounding
 
 
-def reduce_closures(program: ClosureProgram, independent: Sequence[str] = ()) -> Reduction:
+def reduce_closures(program: ClosureProgram, independent: Sequence[str] = (), charts: int = 0) -> Reduction:
     """All numeric decisions for a closure program.
 
     Args:
         independent: names of velocities or joints that the user would rather have independent.
+        charts: most further charts, chosen so that one is good wherever the mechanism goes; 0: none, and no search.
 
     Raises:
         ModelError: an unknown name in `independent`, or an assembled reference outside its own limits.
@@ -56,10 +58,11 @@ def reduce_closures(program: ClosureProgram, independent: Sequence[str] = ()) ->
         refuse_singular_reference(rank)
     regular = [k for k, found in enumerate(rank.ranks) if found == rank.rank]
     probes, jacobians = [probes[k] for k in regular], [jacobians[k] for k in regular]
-    port, inner = _charts(evaluator, jacobians, rank, preferred)
-    reference = _hold_independents(evaluator, reference, port)
+    standing = _charts(evaluator, jacobians, rank, preferred)
+    reference = _hold_independents(evaluator, reference, standing.charts[0])
     refuse_reference_outside_limits(evaluator, reference)
     floor = max(float(np.abs(evaluator.rows(q)).max(initial=0.0)) for q in (reference, *probes[1:]))
+    more = further_charts(evaluator, reference, standing, rank.rank, charts) if charts else ((), None)
     return Reduction(
         reference=tuple(map(float, reference)),
         probes=tuple(tuple(map(float, q)) for q in probes),
@@ -68,7 +71,8 @@ def reduce_closures(program: ClosureProgram, independent: Sequence[str] = ()) ->
         column_scales=tuple(map(float, evaluator.column_scales)),
         rank=rank,
         floor=floor,
-        charts=(port, inner),
+        charts=(*standing.charts, *more[0]),
+        reach=more[1],
     )
 
 
@@ -118,7 +122,7 @@ def port_velocities(mechanism: Mechanism) -> tuple[str, ...]:
 
 def _charts(
     evaluator: ClosureEvaluator, jacobians: Sequence[Array], rank: RankDecision, preferred: frozenset[int]
-) -> tuple[Chart, Chart]:
+) -> Standing:
     program = evaluator.program
     topology = program.topology
     names = topology.v_names
@@ -156,7 +160,7 @@ def _charts(
         rest = sorted(set(range(len(active))) - set(dependents), key=order)
         return make_chart(name, [active[column] for column in rest], dependents, samples, prefix)
 
-    return chart("port", port, ""), chart("inner", inner, "inner_")
+    return Standing((chart("port", port, ""), chart("inner", inner, "inner_")), samples, order)
 
 
 def _hold_independents(evaluator: ClosureEvaluator, assembled: Array, chart: Chart) -> Array:

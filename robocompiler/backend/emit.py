@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from robocompiler.backend.cache import Unit
+from robocompiler.backend.charts_view import charts_files
 from robocompiler.backend.collection import paused_collection
 from robocompiler.backend.compiler import PORTABLE
 from robocompiler.backend.derivatives_view import DerivativesView, derivative_units, derivatives_view
@@ -79,14 +80,7 @@ def emit(
     early = emit_kinematics(program, real) if early is None else early
     view, prefix = early.view, early.prefix
     mechanics = mechanics_view(program, view, real) if program.mechanics else None
-    own: dict[str, str] = {}
-    dynamics: dict[str, str] = {}
-    if mechanics:
-        own[f"{prefix}_mechanics.h"] = render("mechanics.h.j2", r=view, d=mechanics)
-        dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
-        if mechanics.nt:
-            dynamics[f"{prefix}_trigonometry.c"] = render("trigonometry.c.j2", r=view, d=mechanics)
-        dynamics[f"{prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
+    own, dynamics = _mechanics(view, mechanics) if mechanics else ({}, {})
     drives = drives_view(program, view, real)
     driving: dict[str, str] = {}
     for kind in "hc" if drives else "":  # a header of its own, so that an edit of a drive leaves all other objects
@@ -96,7 +90,8 @@ def emit(
     lanes = _batch(view, mechanics, steep, real) if batch and mechanics else {}
     slopes = _derivatives(view, mechanics, steep) if mechanics and steep else {}
     resolving = resolution_files(program, view, mechanics, real) if resolution and mechanics else {}
-    more = {**driving, **motion, **lanes, **slopes, **resolving}
+    charts = charts_files(program, view, mechanics, real) if mechanics and view.switching else {}
+    more = {**driving, **motion, **charts, **lanes, **slopes, **resolving}
     digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **more})
     view = replace(view, digest=digest)
     identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
@@ -120,6 +115,7 @@ def emit(
         + _whole_units(program, prefix, dynamics, own)
         + _whole_units(program, prefix, identity, {})
         + _whole_units(program, prefix, _sources(motion), _headers(motion))
+        + _whole_units(program, prefix, _sources(charts), {**own, **_headers(charts)})
         + _drive_units(program, prefix, driving)
         + batch_units(_sources(lanes), prefix, _headers(lanes), mechanics_provenance(program))
         + derivative_units(slopes, prefix, mechanics_provenance(program), own)
@@ -134,9 +130,19 @@ def emit(
     )
 
 
+def _mechanics(view: RobotView, mechanics: MechanicsView) -> tuple[dict[str, str], dict[str, str]]:
+    """The header of the mechanical kernels, and their sources."""
+    own = {f"{view.prefix}_mechanics.h": render("mechanics.h.j2", r=view, d=mechanics)}
+    dynamics = {str(k.file): render("kernel.c.j2", r=view, k=k) for k in mechanics.kernels}
+    if mechanics.nt:
+        dynamics[f"{view.prefix}_trigonometry.c"] = render("trigonometry.c.j2", r=view, d=mechanics)
+    dynamics[f"{view.prefix}_dynamics.c"] = render("dynamics.c.j2", r=view, d=mechanics)
+    return own, dynamics
+
+
 def _interface(prefix: str, headers: Mapping[str, str]) -> str:
     """The headers that users include, one after the other."""
-    names = ("", "_motion", "_drives", "_batch", "_derivatives", "_resolution")
+    names = ("", "_motion", "_charts", "_drives", "_batch", "_derivatives", "_resolution")
     return "".join(headers.get(f"{prefix}{name}.h", "") for name in names)
 
 

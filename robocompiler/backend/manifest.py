@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from robocompiler.backend.cache import value_digest
@@ -38,6 +39,8 @@ def manifest_text(
     support modes.
     """
     data = _manifest(program, emission, real, build)
+    if program.reduction.reach is not None:
+        data["reach"] = asdict(program.reduction.reach)
     data["supports"] = [_support(support, modes) for support in program.closures.topology.mechanism.supports]
     if build["compiled"]:  # what cannot be loaded needs no seal, and then compares equal up to rounding
         data["checksum"] = checksum(data)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 Real = Literal["double", "float"]
+AUTO_CHARTS = 8
 Progress = Callable[[str, str, float], None]
 
 
@@ -28,6 +29,19 @@ class BuildOptions:
     resolution: bool = False
     portable: bool = False
     extra_flags: tuple[str, ...] = ()
+
+
+def chart_count(charts: str | int) -> int:
+    """The most further charts that "auto" or a number stands for.  ValueError for anything else."""
+    if charts == "auto":
+        return AUTO_CHARTS
+    try:
+        count = int(charts)
+    except ValueError:
+        count = -1
+    if count < 0:
+        raise ValueError(f"charts must be 'auto' or a number of charts, not {charts!r}")
+    return count
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,19 @@ _LIBRARIES = ("casadi", "numpy", "scipy", "networkx", "jinja2")  # whose numbers
 
 
 def repeat_key(
-    mechanism: Mechanism, independent: Sequence[str], supports: str | Sequence[str], options: BuildOptions
+    mechanism: Mechanism,
+    independent: Sequence[str],
+    supports: str | Sequence[str],
+    options: BuildOptions,
+    charts: int = 0,
 ) -> str:
     """Digest of all that the outputs depend on.  CompileError when there is no working compiler."""
     toolchain = toolchain_for(options)
     parts = {
         "records": _digest(repr(mechanism).encode()),
         "independent": list(independent),
-        "supports": supports if isinstance(supports, str) else list(supports),
+        "supports": [supports] if isinstance(supports, str) else list(supports),
+        "charts": charts,
         "real": options.real,
         "batch": options.batch,
         "derivatives": options.derivatives,

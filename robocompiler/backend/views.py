@@ -17,6 +17,7 @@ from robocompiler.backend.sharing import share_reciprocals
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
 from robocompiler.symbolic.kernel import Kernel, Signature
 from robocompiler.symbolic.program import ChartProgram, ClosureBlock, ModuleProgram, Pattern, RobotProgram
+from robocompiler.symbolic.reduction import Chart
 from robocompiler.version import ABI, VERSION
 
 SMALL_PIVOT = 1e-3  # of the smallest at the probes: below, elimination without row exchanges loses digits
@@ -73,9 +74,12 @@ class ModuleView:
 
 @dataclass(frozen=True)
 class ChartView:
-    """One chart: C infix of its functions, the velocity of every independent speed, and its modules."""
+    """One chart: its name and the C infix of its functions, the velocity of every independent speed with its name, and
+    its modules."""
 
+    name: str
     infix: str
+    story: list[str]
     independent: tuple[int, ...]
     modules: list[ModuleView]
 
@@ -83,6 +87,11 @@ class ChartView:
     def solved(self) -> list[ModuleView]:
         """Modules with dependents."""
         return [module for module in self.modules if module.k]
+
+    @property
+    def most(self) -> int:
+        """Most unknowns of a module."""
+        return max((module.k for module in self.modules), default=0)
 
     @property
     def largest_lift(self) -> int:
@@ -136,6 +145,7 @@ class RobotView:
     has_balls: bool
     has_free: bool
     has_chords: bool
+    switching: bool
     words: dict[str, str] = field(default_factory=dict)
     digest: str = ""
     version: str = VERSION
@@ -218,9 +228,7 @@ class _Views:
         paths = self._text(block.paths, static=True)
         return loops_view(block, paths, (heads[0], heads[1]))
 
-    def module(
-        self, entry: ModuleProgram, chart: str, independent: Sequence[int], block: BlockView | None
-    ) -> ModuleView:
+    def module(self, entry: ModuleProgram, chart: Chart, block: BlockView | None) -> ModuleView:
         module, pattern = entry.module, entry.pattern
         reduction, names = self.program.reduction, self.topology.v_names
         columns = [*module.dependents, *module.independents]
@@ -229,7 +237,7 @@ class _Views:
         nonzeros = list(zip(pattern.rows, pattern.columns, strict=True))
         return ModuleView(
             name=module.name,
-            chart=chart,
+            chart=chart.name,
             closures=[self.program.closures.closures[c].name for c in module.closures],
             story=[
                 "Unknown: " + _listed(names[i] for i in module.dependents),
@@ -248,12 +256,12 @@ class _Views:
             retraction=self._retraction(module.dependents),
             own=self._coordinates(module.dependents),
             dependents=module.dependents,
-            u_columns=[list(independent).index(index) for index in module.independents],
+            u_columns=[chart.independent.index(index) for index in module.independents],
             block=block,
             newton=self._shared(entry.solve.newton) if entry.solve else "",
             static_lift=self._shared(entry.solve.lift) if entry.solve and entry.solve.lift else "",
             parity=entry.solve.parity if entry.solve else 1,
-            least=literals(self._least_pivots(entry.solve.newton), self.real) if entry.solve else [],
+            least=literals(self._least_pivots(entry.solve.newton, chart), self.real) if entry.solve else [],
         )
 
     def _shared(self, kernel: Kernel) -> str:
@@ -263,11 +271,12 @@ class _Views:
         text = print_kernel(routine, function_name=kernel.name, real=self.real, static=True, sizes=sizes)
         return f"/* {kernel.summary} */\n{text}"
 
-    def _least_pivots(self, newton: Kernel) -> list[float]:
+    def _least_pivots(self, newton: Kernel, chart: Chart) -> list[float]:
         """Pivots below these go to the dense solver: a small part of the smallest ones at the probes."""
         defaults = [parameter.default for parameter in self.topology.mechanism.parameters]
         given = [defaults] if defaults else []
-        found = [np.abs(newton.function(list(q), *given)[2].full().ravel()) for q in self.program.reduction.probes]
+        probes = chart.probes or self.program.reduction.probes
+        found = [np.abs(newton.function(list(q), *given)[2].full().ravel()) for q in probes]
         # as powers of four: the probes move a little with every record, and this module's text should not
         return [4.0 ** np.floor(np.log2(x) / 2) for x in SMALL_PIVOT * np.min(found, axis=0)]
 
@@ -358,15 +367,18 @@ class _Views:
             has_balls=bool(kinds & {JointType.SPHERICAL, JointType.FREE}),
             has_free=JointType.FREE in kinds,
             has_chords=program.chords,
+            switching=reduction.reach is not None and program.moves,
             words=real_words(real),
         )
 
     def _chart(self, entry: ChartProgram, blocks: Mapping[str, BlockView]) -> ChartView:
         chart = entry.chart
         return ChartView(
+            name=chart.name,
             infix="" if chart.name == "port" else f"_{chart.name}",
+            story=[self.topology.v_names[index] for index in chart.independent],
             independent=chart.independent,
-            modules=[self.module(m, chart.name, chart.independent, blocks.get(m.module.name)) for m in entry.modules],
+            modules=[self.module(m, chart, blocks.get(m.module.name)) for m in entry.modules],
         )
 
     def _enum(self, group: str, names: Sequence[str], comments: Sequence[str]) -> list[tuple[str, int, str]]:

@@ -8,6 +8,7 @@ from robocompiler.cli.export_command import export_command  # joins the group
 from robocompiler.cli.import_command import import_command  # joins the group
 from robocompiler.cli.repair_command import repair_command  # joins the group
 from robocompiler.cli.simulate_command import simulate_command  # joins the group
+from robocompiler.cli.view_command import view_command  # joins the group
 
 __all__ = [
     "bench_command",
@@ -17,6 +18,7 @@ __all__ = [
     "repair_command",
     "robocompile",
     "simulate_command",
+    "view_command",
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,15 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def _charts(_: click.Context, __: click.Parameter, value: str) -> int:
+    from robocompiler.backend.options import chart_count
+
+    try:
+        return chart_count(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _independent() -> Decorator:
@@ -75,6 +84,13 @@ def robocompile() -> None:
     metavar="NAME",
     help="Compile this support mode as well, or `all` of them; may be repeated.",
 )
+@click.option(
+    "--charts",
+    default="0",
+    callback=_charts,
+    metavar="auto|N",
+    help="Compile further charts, N at most, for motion through poses at which one chart is singular.",
+)
 @click.option("--real", type=click.Choice(["double", "float"]), default="double", show_default=True, help="Precision.")
 @click.option("--cc", metavar="COMMAND", help="C compiler, e.g. clang or 'zig cc' [default: CC, or cc, gcc, clang].")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Compilers at a time [default: one per core].")
@@ -108,7 +124,8 @@ def compile_command(
         portable=options["portable"],
         extra_flags=("-O0",) if options["fast_compile"] else (),
     )  # fmt: skip
-    facts = _compiled_facts(source, mechanism, output, independent, supports, choices, options["quiet"])
+    wanted = {"independent": independent, "supports": supports, "charts": options["charts"]}
+    facts = _compiled_facts(source, mechanism, output, wanted, choices, options["quiet"])
     if options["as_json"]:
         write_out(json_text({**as_data(facts), **repaired}))
     elif not options["quiet"]:
@@ -138,17 +155,19 @@ def _compiled_facts(
     source: ModelFile,
     mechanism: Mechanism,
     output: str,
-    independent: tuple[str, ...],
-    supports: tuple[str, ...],
+    wanted: Mapping[str, Any],
     choices: Any,
     quiet: bool,
 ) -> Facts:
-    """Compile, or find that the last build stands, which needs none of the compiler's passes."""
+    """Compile, or find that the last build stands, which needs none of the compiler's passes.
+
+    wanted: independents, supports and charts.
+    """
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.cli.facts import save_facts, saved_facts
 
     begin = time.monotonic()
-    key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices)
+    key = "" if choices.emit_only else repeat_key(mechanism, options=choices, **wanted)
     standing = standing_build(mechanism, Path(output), key) if key else None
     known = saved_facts(standing.folder, key) if standing else None
     if standing is not None and known is not None and known.build is not None:
@@ -160,9 +179,7 @@ def _compiled_facts(
     from robocompiler.compiler import compile_to_folder
 
     with display(quiet) as progress:
-        front, report = compile_to_folder(
-            mechanism, output, independent=independent, supports=supports, options=choices, progress=progress, key=key
-        )
+        front, report = compile_to_folder(mechanism, output, **wanted, options=choices, progress=progress, key=key)
     facts = gather(source, front, build_facts(report, choices.real, not choices.emit_only), report.seconds)
     facts = replace(facts, supports=support_facts(front, report))
     if key:

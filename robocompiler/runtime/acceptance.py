@@ -29,6 +29,11 @@ class Acceptance:
             for m in chart["modules"]
             if m["dependents"] and m["sign"]  # 0: more working rows than unknowns, whose selected ones mark no branch
         }
+        self._squares = {
+            m["name"]: np.ix_(m["rows"], [place[i] for i in m["dependents"]])
+            for m in chart["modules"]
+            if m["dependents"]
+        }
 
     def residual(self, q: Array) -> float:
         """Largest scaled augmented residual; infinite outside the log domain."""
@@ -48,6 +53,14 @@ class Acceptance:
         """Modules whose det R_p has not its sign of the reference."""
         J = self.evaluation.jacobian(q)
         return [name for name, (block, sign) in self._blocks.items() if np.linalg.slogdet(J[block])[0] != sign]
+
+    def orientations(self, q: Array) -> dict[str, int]:
+        """Sign of det R_p of every module with dependents, whether or not it marks a branch."""
+        return self.orientations_of(self.evaluation.jacobian(q))
+
+    def orientations_of(self, J: Array) -> dict[str, int]:
+        """The same from the scaled condensed Jacobian (nk, active)."""
+        return {name: int(np.linalg.slogdet(J[block])[0]) for name, block in self._squares.items()}
 
     def on_branch(self, q: Array, module: str) -> bool:
         """Whether one module's det R_p has its sign of the reference."""

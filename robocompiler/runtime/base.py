@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocompiler.errors import RankError
+from robocompiler.runtime.acceptance import Acceptance
 from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.assembly import Assembler
 from robocompiler.runtime.description import Description
 from robocompiler.runtime.evaluation import Evaluation
 from robocompiler.runtime.library import Library
-from robocompiler.runtime.reports import ModuleInfo, PortInfo, RankReport
+from robocompiler.runtime.reports import ChartReport, ModuleInfo, PortInfo, RankReport
 
 Array = NDArray[np.float64]
 
@@ -27,6 +28,7 @@ class RobotBase:
         self._evaluation = Evaluation(library, description, chart, np.array(list(parameters.values())))
         self._assembler = Assembler(self._evaluation)
         self._independent = description.independent(chart)
+        self._own = self._evaluation.own
 
     @property
     def name(self) -> str:
@@ -69,6 +71,11 @@ class RobotBase:
         return self._description.rank_report
 
     @property
+    def chart_report(self) -> ChartReport | None:
+        """Where the further charts were looked for, and whether they suffice; None where they were not asked for."""
+        return self._description.chart_report
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the compiler found odd but acceptable in the records."""
         return self._description.warnings
@@ -85,7 +92,7 @@ class RobotBase:
 
     @property
     def chart_name(self) -> str:
-        """'port' or 'inner'."""
+        """'port', 'inner' or that of a further chart."""
         return self._chart
 
     @property
@@ -121,12 +128,38 @@ class RobotBase:
             f"{len(self.modules)} modules, {self._chart} chart>"
         )
 
+    # --- for the motion layer ---
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The compiled functions of this chart, without checks."""
+        return self._evaluation
+
+    @property
+    def acceptance(self) -> Acceptance:
+        """When a configuration counts as assembled, in this chart."""
+        return self._assembler.acceptance
+
+    @property
+    def independent_indices(self) -> NDArray[np.intp]:
+        """Places (d,) of u in v."""
+        return self._independent
+
+    def checked(self, q: ArrayLike) -> Array:
+        """q as an array (nq,).  ValueError for a wrong length, numbers that are not finite, quaternions not of unit
+        length."""
+        return self._q(q)
+
     # --- calls ---
 
     def _checked(self, name: str, *inputs: Array, size: int | tuple[int, ...], first: int | None = None) -> Array:
-        """The single output of a compiled function that returns a status; RankError unless the status is OK."""
+        """The single output of a compiled function that returns a status; RankError unless the status is OK.
+
+        It is the function of this chart where the chart has its own, else that of the port chart.
+        """
         shape = size if isinstance(size, tuple) else (size,)
-        output, status = self._evaluation.get(name, inputs, shape, first=first)
+        prefix = self._evaluation.prefix if self._own else ""
+        output, status = self._evaluation.get(f"{prefix}{name}", inputs, shape, first=first)
         self._check(status)
         return output
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.runtime.reports import DriveInfo, ModuleInfo, PortInfo, RankReport
+from robocompiler.runtime.reports import ChartReport, DriveInfo, ModuleInfo, PortInfo, RankReport
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -62,6 +62,7 @@ class Description:
             [state["initial"] for entry in manifest["drives"] for state in entry["states"]], dtype=np.float64
         )
         self.rank_report = RankReport.of(manifest["rank"])
+        self.chart_report = ChartReport.of(manifest["reach"]) if "reach" in manifest else None
         self.condensed = Sparsity(manifest["condensed_pattern"])
         self.augmented = Sparsity(manifest["augmented_pattern"])
         self._joint = {joint["name"]: joint for joint in self.joints}

@@ -85,7 +85,7 @@ class DriveInterface(MechanicalInterface):
             raise ValueError(f"{self.name} has no freedom, so that its drives are not compiled")
         q, own = self._q(q), self._u(u)
         states, commands = vector(z, len(self.drive_states), "z"), vector(c, len(self.commands), "c")
-        return q, self._speeds(q, own), states, commands
+        return q, self._port_speeds(q, own), states, commands
 
     def _refuse(self, status: int, values: Array, names: list[str]) -> None:
         """RankError for a singular chart; ValueError naming what is not finite."""

@@ -25,7 +25,8 @@ class Evaluation:
         self.library, self.description, self.chart = library, description, chart
         self._parameters = np.ascontiguousarray(parameters, dtype=library.real)
         self._extra = (library.input(self._parameters),) if parameters.size else ()
-        self._prefix = "" if chart == "port" else f"{chart}_"
+        self.prefix = "" if chart == "port" else f"{chart}_"  # of this chart's functions
+        self.own = chart == "port" or library.has(f"{self.prefix}acceleration")  # dynamics without the port chart
 
     def _call(self, name: str, *arguments: Any) -> Any:
         return self.library.function(name)(*arguments)
@@ -53,7 +54,7 @@ class Evaluation:
         lib = self.library
         closed, residual = lib.new(q.size), lib.new(1)
         status = self._call(
-            f"{self._prefix}correct", lib.input(q), *self._extra, tolerance, iterations, lib.output(closed),
+            f"{self.prefix}correct", lib.input(q), *self._extra, tolerance, iterations, lib.output(closed),
             lib.output(residual),
         )  # fmt: skip
         return closed.astype(np.float64, copy=False), int(status), float(residual[0])
@@ -99,7 +100,7 @@ class Evaluation:
 
     def lift(self, q: Array, chart: str | None = None) -> tuple[Array, int]:
         """E (nv, d) and the status, in this chart or another."""
-        prefix = self._prefix if chart is None else ("" if chart == "port" else f"{chart}_")
+        prefix = self.prefix if chart is None else ("" if chart == "port" else f"{chart}_")
         lib, description = self.library, self.description
         E = lib.new(len(description.velocities), description.independent(chart or self.chart).size)
         status = self._call(f"{prefix}lift", lib.input(q), *self._extra, lib.output(E)) if E.size else 0
@@ -129,6 +130,9 @@ class Evaluation:
     def task_jacobian(self, frame: int, q: Array) -> tuple[Array, int]:
         """J (6, d) of a frame and the status."""
         lib = self.library
+        if self.own and self.chart != "port":
+            E, own = self.lift(q)
+            return np.asarray(self.tree_jacobian(frame, q) @ E), own
         J = lib.new(6, self.description.independent("port").size)
         status = self._call("task_jacobian", frame, lib.input(q), *self._extra, lib.output(J)) if J.size else 0
         if self.chart != "port":  # the compiled one is in the port chart: J = J_port F

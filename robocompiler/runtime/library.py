@@ -30,6 +30,7 @@ class Library:
         self._ffi = cffi.FFI()
         self._pointer = self._ffi.typeof(f"{manifest['real']}[]")
         self._functions: dict[str, Any] = {}
+        self.opened: dict[str, Any] = {}  # support modes that stay open: see Robot.open_supports
         path = _checked_library(folder, manifest)
         refuse_foreign(path, manifest["build"])  # before the library is opened: nothing of it may run
         try:

@@ -29,30 +29,36 @@ class Reactions:
 
 
 class MechanicalInterface(KinematicInterface):
-    """Methods that need inertias, forces and accelerations.  Everything is in the robot's chart."""
+    """Methods that need inertias, forces and accelerations.  Everything is in the robot's chart.
 
-    # --- charts: u_port = F u,  udot_port = F (udot - k),  k = the port chart's curvature at our independents ---
+    A chart with compiled dynamics of its own needs no other.  One without goes through the port chart, so that it has
+    none where the port chart is singular:  u_port = F u,  udot_port = F (udot - k),  k = the port chart's curvature at
+    our independents.
+    """
+
+    def _port_speeds(self, q: Array, u: Array) -> Array:
+        return u if self._chart == "port" else np.asarray(self.F(q) @ u)
 
     def _speeds(self, q: Array, u: Array) -> Array:
-        return u if self._chart == "port" else np.asarray(self.F(q) @ u)
+        return u if self._own else self._port_speeds(q, u)
 
     def _shift(self, q: Array, u_port: Array) -> Array:
         """k (d,): accelerations of this chart's independents when those of the port chart have none."""
         return np.asarray(self._checked("curvature", q, u_port, size=len(self.velocities))[self._independent])
 
     def _to_port(self, q: Array, u_port: Array, udot: Array) -> Array:
-        if self._chart == "port":
+        if self._own:
             return udot
         return np.asarray(self.F(q) @ (udot - self._shift(q, u_port)))
 
     def _from_port(self, q: Array, u_port: Array, udot: Array) -> Array:
-        if self._chart == "port":
+        if self._own:
             return udot
         return np.asarray(self.F_inverse(q) @ udot + self._shift(q, u_port))
 
     def _force(self, q: Array, tau: Array) -> Array:
         """Generalised force of the port chart in this chart: F^T tau."""
-        return tau if self._chart == "port" else np.asarray(self.F(q).T @ tau)
+        return tau if self._own else np.asarray(self.F(q).T @ tau)
 
     # --- accelerations ---
 
@@ -88,7 +94,7 @@ class MechanicalInterface(KinematicInterface):
         """L (nf, d) with ldot = L u; virtual work gives tau_u = L^T f."""
         q = self._q(q)
         L = self._checked("port_map", q, size=(len(self.ports), self._independent.size))
-        return put(L if self._chart == "port" else L @ self.F(q), out)
+        return put(L if self._own else L @ self.F(q), out)
 
     def port_efforts(self, q: ArrayLike, tau_u: ArrayLike, weights: ArrayLike | None = None) -> Array:
         """f (nf,) with L^T f = tau_u of least sum(weights f^2) (weights 1 by default; mixed units deserve explicit
@@ -129,7 +135,7 @@ class MechanicalInterface(KinematicInterface):
         q = self._q(q)
         d = self._independent.size
         M = self._checked("mass_matrix", q, size=(d, d))
-        if self._chart != "port":
+        if not self._own:
             F = self.F(q)
             M = F.T @ M @ F
         return put(M, out)
@@ -173,7 +179,7 @@ class MechanicalInterface(KinematicInterface):
         tau = np.zeros(self._independent.size)
         if wrenches:
             tau = self._external(q, wrenches)
-            tau = tau if self._chart == "port" else self.F_inverse(q).T @ tau
+            tau = tau if self._own else self.F_inverse(q).T @ tau
         try:
             udot = self._checked("forward_dynamics_with", q, speeds, efforts, tau, size=self._independent.size)
         except RankError as error:

@@ -26,6 +26,8 @@ _FUNCTIONS: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...]]] = {
     "integrate": ((("q", "q"), ("v", "v")), ("q",)),
 }
 
+_AFTER_Q = ("velocity",)  # functions whose parameters follow q, as in the header; else they follow all inputs
+
 
 class Prepared:
     """A compiled function with its own arrays: fill `inputs`, call it, read `output`.
@@ -39,8 +41,10 @@ class Prepared:
     thread at a time.
     """
 
-    def __init__(self, library: Library, name: str, sizes: dict[str, int], parameters: NDArray[Any]) -> None:
-        """sizes: of q, u, f and v."""
+    def __init__(
+        self, library: Library, name: str, sizes: dict[str, int], parameters: NDArray[Any], prefix: str = ""
+    ) -> None:
+        """sizes: of q, u, f and v; prefix: of the functions of another chart than the port chart."""
         if name not in _FUNCTIONS:
             raise ValueError(f"{name!r} cannot be prepared; these can: {', '.join(sorted(_FUNCTIONS))}")
         inputs, shape = _FUNCTIONS[name]
@@ -48,9 +52,10 @@ class Prepared:
         self.name = name
         self.inputs: dict[str, NDArray[Any]] = {argument: library.new(sizes[kind]) for argument, kind in inputs}
         self.output: NDArray[Any] = library.new(*[sizes[kind] for kind in shape])
-        self._function = library.function(name)
-        extra = (parameters,) if parameters.size else ()
-        arrays = (*self.inputs.values(), *extra)
+        self._function = library.function(f"{prefix}{name}")
+        arrays = [*self.inputs.values()]
+        if parameters.size:
+            arrays.insert(1 if name in _AFTER_Q else len(arrays), parameters)
         self._arguments = (*[library.input(array) for array in arrays], library.output(self.output))
 
     def __call__(self) -> int:

@@ -48,6 +48,25 @@ class DriveInfo:
 
 
 @dataclass(frozen=True)
+class ChartReport:
+    """What the further charts were chosen for.
+
+    paths: (input moved, poses met, why there were no more) of each search; poses: the regular ones among all of them;
+    uncovered: poses at which no chart is good, because fewer charts were asked for than that takes.
+    """
+
+    paths: tuple[tuple[str, int, str], ...]
+    poses: int
+    uncovered: int
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> ChartReport:
+        """From the manifest's record."""
+        paths = tuple((path["moved"], path["poses"], path["end"]) for path in data["paths"])
+        return ChartReport(paths, data["poses"], data["uncovered"])
+
+
+@dataclass(frozen=True)
 class RankReport:
     """The rank decision with its evidence.
 

@@ -18,6 +18,8 @@ from robocompiler.runtime.derivatives import Derivatives
 from robocompiler.runtime.description import Description, unknown
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
+from robocompiler.runtime.motion.charts import ChartSwitcher, SwitchLimits
+from robocompiler.runtime.motion.passage import Passage, pass_through
 from robocompiler.runtime.motion.reports import PathResult, TrajectoryResult
 from robocompiler.runtime.motion.trajectory import trajectory
 from robocompiler.runtime.motion.updater import UpdateLimits, Updater, Values
@@ -40,8 +42,14 @@ class Robot(ResolutionInterface, SimulationInterface):
 
     # --- variants ---
 
+    @property
+    def charts(self) -> dict[str, tuple[str, ...]]:
+        """Names of the charts, and of the independent speeds of each."""
+        names = self._description.charts
+        return {name: tuple(self.velocities[i] for i in self._description.independent(name)) for name in names}
+
     def chart(self, name: str) -> Robot:
-        """This robot in another chart ('port' or 'inner')."""
+        """This robot in another chart: 'port', 'inner', or a further one that was compiled (`charts`)."""
         if name not in self._description.charts:
             raise unknown("chart", name, self._description.charts)
         return Robot(self._library, self._description, name, self._parameters)
@@ -134,6 +142,22 @@ class Robot(ResolutionInterface, SimulationInterface):
         """Updates from the assembled q through the inputs of every knot, until one is refused."""
         return trajectory(self.updater(q, prediction=prediction, **options), knots)
 
+    def follow_through(self, q: ArrayLike, target: Mapping[str, float], **options: Any) -> Passage:
+        """Continuation by arclength from the assembled q towards values of d coordinates, through dead centres.
+
+        The charts are switched on the way, beginning in this one.  `options`: step and longest of
+        `motion.passage.pass_through`, and fields of `SwitchLimits`.
+        """
+        lengths = {name: options.pop(name) for name in ("step", "longest") if name in options}
+        return pass_through(self.switcher(**options), q, target, **lengths)
+
+    def switcher(self, **limits: Any) -> ChartSwitcher:
+        """Changes between charts along a motion that begins in this one; `limits` are fields of `SwitchLimits`.
+
+        LoadError when the robot was compiled without charts to switch between.
+        """
+        return ChartSwitcher(self, SwitchLimits(**limits))
+
     def _in_port_chart(self, what: str) -> None:
         if self._chart != "port":
             raise ValueError(f"{what} are in the port chart, not in {self._chart!r}; use robot.chart('port')")
@@ -168,6 +192,24 @@ class Robot(ResolutionInterface, SimulationInterface):
         modes = self._description.supports
         if name not in modes:
             raise unknown("support mode", name, modes)
+        library, description = self._library.opened.get(name) or self._open_support(name)
+        held = Robot(library, description, "port", description.parameters)
+        return held.chart(self._chart).with_parameters(self._parameters)
+
+    def open_supports(self, names: Iterable[str] | None = None) -> None:
+        """Open the libraries of support modes (default: of all that were compiled) and keep them.
+
+        They stay this robot's, whatever is compiled into its folder later.  ValueError and LoadError as in `support`.
+        """
+        compiled = [name for name, entry in self._description.supports.items() if entry["folder"] is not None]
+        for name in compiled if names is None else names:
+            if name not in self._description.supports:
+                raise unknown("support mode", name, self._description.supports)
+            if name not in self._library.opened:
+                self._library.opened[name] = self._open_support(name)
+
+    def _open_support(self, name: str) -> tuple[Library, Description]:
+        modes = self._description.supports
         mend = f"compile(..., supports={name!r}) or robocompile MODEL --support '{name}' compiles it"
         entry = modes[name]
         if entry["folder"] is None:
@@ -176,8 +218,7 @@ class Robot(ResolutionInterface, SimulationInterface):
         manifest = read_manifest(file)
         if manifest["digest"] != entry["digest"]:
             raise LoadError(f"{file}: comes from another compile than {self.name!r}; {mend}")
-        held = _robot(file, manifest)
-        return held.chart(self._chart).with_parameters(self._parameters)
+        return Library(file.parent, manifest), Description(manifest)
 
     @property
     def anchors(self) -> dict[str, tuple[Array | None, Array]]:

@@ -20,6 +20,7 @@ from typing import Any
 import casadi as cs
 
 from robocompiler.symbolic.augmented import ChordKernels, ChordLoop, chord_kernels, path_outputs
+from robocompiler.symbolic.chart_drift import chart_drifts
 from robocompiler.symbolic.closures import Closure, ClosureProgram
 from robocompiler.symbolic.drives import DrivesProgram, build_drives
 from robocompiler.symbolic.kernel import Argument, Kernel, Signature
@@ -122,7 +123,8 @@ class ChartProgram:
 class RobotProgram:
     """Everything that the backend prints for one robot.
 
-    mechanics: None where nothing can move; drives: None there as well, and where the mechanism declares none.
+    mechanics: None where nothing can move; drives: None there as well, and where the mechanism declares none; drifts:
+    for the dynamics in the other charts, where these were asked for.
     """
 
     name: str
@@ -138,6 +140,7 @@ class RobotProgram:
     motions: Kernel
     mechanics: MechanicsProgram | None
     drives: DrivesProgram | None
+    drifts: tuple[Kernel, ...] = ()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -148,7 +151,7 @@ class RobotProgram:
         mechanics = self.mechanics.kernels if self.mechanics else ()
         drives = self.drives.kernels if self.drives else ()
         chord = self.chord.kernels if self.chords else ()
-        return (*systems, *(k for block in blocks for k in block), *chord, *whole, *mechanics, *drives)
+        return (*systems, *(k for block in blocks for k in block), *chord, *whole, *mechanics, *drives, *self.drifts)
 
     @property
     def moves(self) -> bool:
@@ -192,6 +195,7 @@ def build_kinematics(closures: ClosureProgram, reduction: Reduction) -> RobotPro
         kinematics=kinematics,
         mechanics=None,
         drives=None,
+        drifts=(),
         **_robot_kernels(closures, kinematics),
     )
 
@@ -201,7 +205,8 @@ def with_mechanics(program: RobotProgram) -> RobotProgram:
     if not program.moves:
         return program
     mechanics = build_mechanics(program.closures, program.reduction, program.kinematics)
-    return replace(program, mechanics=mechanics, drives=build_drives(program.closures.symbols))
+    drifts = chart_drifts(program.closures, program.reduction) if program.reduction.reach else ()
+    return replace(program, mechanics=mechanics, drives=build_drives(program.closures.symbols), drifts=drifts)
 
 
 def _module_program(closures: ClosureProgram, reduction: Reduction, module: Module) -> ModuleProgram:

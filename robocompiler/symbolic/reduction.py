@@ -35,11 +35,15 @@ class Module:
 
 @dataclass(frozen=True)
 class Chart:
-    """One choice of independent speeds: velocity indices in the order of u, and the modules."""
+    """One choice of independent speeds: velocity indices in the order of u, and the modules.
+
+    probes: the configurations at which its pivots were judged; empty: those of the reduction.
+    """
 
     name: str
     independent: tuple[int, ...]
     modules: tuple[Module, ...]
+    probes: tuple[tuple[float, ...], ...] = ()
 
     @property
     def largest_module(self) -> int:
@@ -53,13 +57,32 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class ReachPath:
+    """One input moved as far as it goes: its velocity, the poses met, and why there are no more (analysis.reach)."""
+
+    moved: str
+    poses: int
+    end: str
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where the further charts were chosen: the paths, their regular poses, and those at which no chart is good."""
+
+    paths: tuple[ReachPath, ...]
+    poses: int
+    uncovered: int
+
+
+@dataclass(frozen=True)
 class Reduction:
     """All decisions for one mechanism.
 
     reference: assembled q; probes: the assembled configurations at which ranks and pivots were judged; length: the
     length scale in metres; row_scales, column_scales: sizes of one unit of the condensed rows and of the velocities;
     floor: largest scaled residual left in the redundant rows at the probes, below which closures of these records
-    cannot be brought; charts: the port chart, then the inner chart.
+    cannot be brought; charts: the port chart, the inner chart, then further ones that were asked for; reach: what these
+    cover, None where nobody asked.
     """
 
     reference: tuple[float, ...]
@@ -70,6 +93,7 @@ class Reduction:
     rank: RankDecision
     floor: float
     charts: tuple[Chart, ...]
+    reach: Reach | None = None
 
     def chart(self, name: str) -> Chart:
         """The chart called `name`."""

@@ -41,6 +41,8 @@ class SimulationInterface(DriveInterface):
     ) -> Simulation:
         """The motion over `duration` seconds: M_r udot + h_r = L^T f + friction + sum J^T w, q closed at every step.
 
+        In the port chart, or in another one where charts were compiled: that passes the port chart's singular poses.
+
         Args:
             duration: length of the motion, s; it begins at t = 0.
             q, u: start; q is assembled if it is not [the reference, at rest]; z: drive states [those of the file].
@@ -52,7 +54,7 @@ class SimulationInterface(DriveInterface):
             step: the fixed step (s), or the largest one with error control.  Steps end at samples.
             rtol: error of a step with error control: tangent coordinates over their scales, speeds over their size.
             events: what to watch [limits of joints and port displacements, which end the motion]; () for nothing.  The
-                end before a singular pose of the port chart is always watched.
+                end before a singular pose of the chart is always watched.
             every: every how many steps a row is recorded (events, the first and last state always are).
             log: a .npz or .parquet file, written while the simulation runs; else rows stay in memory.
             progress: called with (t, duration) some times a second.
@@ -62,7 +64,7 @@ class SimulationInterface(DriveInterface):
 
         Raises:
             ValueError: arguments of wrong size or range; a controller, wrench or event that gives no finite numbers.
-            AssemblyError, RankError: the start cannot be assembled, or the port chart is singular there.
+            AssemblyError, RankError: the start cannot be assembled, or the chart is singular there.
             MissingPackageError: a .parquet log without pyarrow.
         """
         from robocompiler.runtime.simulation.loads import SmoothFriction

@@ -22,9 +22,12 @@ class Plant:
     """M_r udot + h_r = L^T f + friction + sum J^T w, v = E u, by prepared calls.  Serves one thread."""
 
     def __init__(self, robot: DriveInterface, friction: Friction, wrenches: Wrenches) -> None:
-        """ValueError: nothing can move, another chart than the port chart, an unknown frame, a bad wrench."""
-        if robot.chart_name != "port":
-            raise ValueError(f"simulation is in the port chart, not in {robot.chart_name!r}; use robot.chart('port')")
+        """ValueError: nothing can move, a chart without dynamics of its own, an unknown frame, a bad wrench."""
+        if not robot.evaluation.own:
+            raise ValueError(
+                f"simulation is in the port chart, not in {robot.chart_name!r}; use robot.chart('port'), or compile "
+                "with charts='auto', which gives every chart its own dynamics"
+            )
         if not robot.independent:
             raise ValueError(f"{robot.name}: nothing can move, so that there is nothing to simulate")
         self.robot, self.friction = robot, friction
@@ -35,9 +38,11 @@ class Plant:
         for name, _, wrench in self._wrenches:
             wrench_at(name, wrench, 0.0)
         self._tolerance = SOLVED[self.evaluation.library.real]
-        self._forward, self._velocity = self._prepared("forward_dynamics_with"), self._prepared("velocity")
-        self._lift, self._move = self._prepared("lift"), self._prepared("integrate")
-        self._energy = self._prepared("energy")
+        self._chart = robot.chart_name
+        own = self.evaluation.prefix
+        self._forward, self._velocity = self._prepared("forward_dynamics_with", own), self._prepared("velocity", own)
+        self._lift, self._move = self._prepared("lift", own), self._prepared("integrate")
+        self._energy = self._prepared("energy", own)
         self._displacement = self._prepared("port_displacement") if robot.ports else None
         self._levels = self._friction_levels()
         self._needs_lift = bool(self._wrenches) or bool(self._levels.any())
@@ -47,14 +52,15 @@ class Plant:
         self.speed_scales = self._scales[robot._independent]
         self.evaluations = 0
 
-    def _prepared(self, name: str) -> Prepared:
+    def _prepared(self, name: str, prefix: str = "") -> Prepared:
         robot = self.robot
         sizes = {
             "q": len(robot.coordinates), "u": len(robot.independent), "f": len(robot.ports),
             "v": len(robot.velocities),
         }  # fmt: skip
         library = self.evaluation.library
-        return Prepared(library, name, sizes, np.array(list(robot.parameters.values()), dtype=library.real))
+        parameters = np.array(list(robot.parameters.values()), dtype=library.real)
+        return Prepared(library, name, sizes, parameters, prefix)
 
     def _friction_levels(self) -> Array:
         """Levels (nv,) at the robot's parameters: the forces at unit speed, sign changed."""
@@ -116,8 +122,8 @@ class Plant:
         if status:
             raise Refused(
                 "singular",
-                f"a pivot vanishes near t = {t:.9g} s: the port chart is singular there, or the reduced inertia "
-                "is not positive definite; choose other independents (compile with independent=...)",
+                f"a pivot vanishes near t = {t:.9g} s: the {self._chart} chart is singular there, or the reduced "
+                "inertia is not positive definite; choose other independents (compile with independent=...)",
             )
 
     # --- moves ---

@@ -160,7 +160,8 @@ class Run:
     def _stopped(self, event: Event, t: float, detail: str) -> End:
         tail = f": {detail}" if detail else ""
         if event.name == singularity.NAME:
-            text = f"the port chart is nearly singular at t = {t:.9g} s{tail}; choose other independents to go on"
+            chart = self._plant.robot.chart_name
+            text = f"the {chart} chart is nearly singular at t = {t:.9g} s{tail}; choose other independents to go on"
             return End("singular", t, text, event.name)
         return End("event", t, f"{event.name} at t = {t:.9g} s{tail}", event.name)
 
@@ -208,8 +209,9 @@ class Run:
         least, module = self._monitor.measure(found.state.q)
         if least < NEAR:
             text = (
-                f"the port chart is nearly singular at t = {found.state.t:.9g} s: the smallest pivot of {module} is "
-                f"{least:.2g} of that at the probed poses; choose other independents to go on"
+                f"the {self._plant.robot.chart_name} chart is nearly singular at t = {found.state.t:.9g} s: the "
+                f"smallest pivot of {module} is {least:.2g} of that at the probed poses; choose other independents to "
+                "go on"
             )
             return End("singular", found.state.t, text, singularity.NAME)
         return End(refused.kind, found.state.t, refused.message)

@@ -70,7 +70,7 @@ def simulate(
     monitor = PivotMonitor(plant)
     least, module = monitor.measure(state.q)
     if least <= LEAST:
-        raise RankError(f"{robot.name}: the port chart is singular at the start ({module}: {least:.2g})")
+        raise RankError(f"{robot.name}: the {robot.chart_name} chart is singular at the start ({module}: {least:.2g})")
     chosen = (*joint_limits(robot), *port_limits(robot)) if events is None else tuple(events)
     watched = (*monitor.event(), *chosen)
     if events is None:
