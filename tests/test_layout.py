@@ -210,6 +210,7 @@ def tracked() -> list[Path]:
         names = [ROOT / name for name in listing.stdout.split("\0") if name]
     else:
         folders = ("robocompiler", "codegen_templates", "models", "tests", "generated", "docs", "benchmarks")
+        folders += ("examples",)
         names = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     return sorted(path for path in names if path.is_file() and path.suffix not in {".png", ".pyc"})
 

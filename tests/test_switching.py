@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -424,6 +425,23 @@ def test_what_cannot_be_is_refused(compiled: Callable[[str], rc.Robot], build_fo
         robot.follow_through(robot.reference, {"pim": 1.0})
     with pytest.raises(rc.AssemblyError, match="assemble"):
         robot.follow_through(robot.configuration({"pin": 1.0}), {"pin": 0.5})
+
+
+def test_an_edited_robot_keeps_its_charts(build_folder: Path, tmp_path: Path) -> None:
+    running = switching(build_folder, boom)
+    shutil.copytree(running.evaluation.library.folder, tmp_path / "boom")
+    heavier = rc.edited(boom(), {"bodies": {"boom": {"mass": 950.0}}})
+    old = rc.load(tmp_path / "boom").chart("inner")
+    q, u = old.reference, np.array([0.2])
+    found = rc.reload(old, heavier, q, u)
+    assert "charts" not in found.rebuilt  # their text hangs on the geometry alone
+    assert found.robot.chart("port").switcher().chart == "port"
+    assert found.robot.charts == running.charts
+    model = MaximalModel(heavier)
+    inner = found.robot.chart("inner")
+    pose = model.project(model.pose(dict(zip(inner.coordinates, q.tolist(), strict=True))), inner.independent)
+    state = model.state(pose, {inner.independent[0]: 0.2}, inner.independent)
+    np.testing.assert_allclose(inner.mass_matrix(q), np.asarray(model.reduced(state).M, dtype=float), rtol=1e-9)
 
 
 def test_a_robot_without_loops_has_nothing_to_switch(build_folder: Path) -> None:
