@@ -10,16 +10,14 @@ from robocompiler.importers.values import Values
 from robocompiler.importers.visuals import (
     MeshFile,
     Rgba,
-    VisualBox,
-    VisualCapsule,
-    VisualCylinder,
     VisualEllipsoid,
     VisualLog,
     VisualShape,
     colour,
+    drawn_geometry,
     edges,
     factors,
-    length,
+    simple_shape,
 )
 from robocompiler.importers.xml_reader import Element
 from robocompiler.records.names import shown
@@ -61,21 +59,13 @@ def _pose(element: Element, link: str, scope: Scope, record: str) -> Transform:
 
 
 def _shape(visual: Element, record: str, log: VisualLog) -> VisualShape | None:
-    geometry = visual.first("geometry")
-    if geometry is None or not geometry.children:
-        log.problem("<geometry> is missing or empty, so nothing is drawn", record, visual.line)
+    element = drawn_geometry(visual, record, log)
+    if element is None:
         return None
-    element = geometry.children[0]
     own = texts(element, f"{record}: {element.tag}", log)
-    if element.tag == "box":
-        return VisualBox(edges(own, "size"))
-    if element.tag == "cylinder":
-        return VisualCylinder(length(own, "radius"), length(own, "length"))
-    if element.tag == "capsule":
-        return VisualCapsule(length(own, "radius"), length(own, "length"))
-    if element.tag == "sphere":
-        radius = length(own, "radius")
-        return VisualEllipsoid((radius, radius, radius))
+    shape = simple_shape(element.tag, own)
+    if shape is not None:
+        return shape
     if element.tag == "ellipsoid":
         return VisualEllipsoid(edges(own, "radii"))
     if element.tag == "mesh":

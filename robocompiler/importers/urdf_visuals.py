@@ -10,15 +10,11 @@ from robocompiler.importers.urdf_links import origin, values
 from robocompiler.importers.visuals import (
     MeshFile,
     Rgba,
-    VisualBox,
-    VisualCapsule,
-    VisualCylinder,
-    VisualEllipsoid,
     VisualShape,
     colour,
-    edges,
+    drawn_geometry,
     factors,
-    length,
+    simple_shape,
 )
 from robocompiler.importers.xml_reader import Element
 from robocompiler.records.model import WORLD
@@ -41,21 +37,13 @@ def import_visuals(robot: Element, links: Mapping[str, Element], draft: Draft, b
 
 
 def _shape(visual: Element, record: str, base: str, log: ImportLog) -> VisualShape | None:
-    geometry = visual.first("geometry")
-    if geometry is None or not geometry.children:
-        log.problem("<geometry> is missing or empty, so nothing is drawn", record, visual.line)
+    element = drawn_geometry(visual, record, log)
+    if element is None:
         return None
-    element = geometry.children[0]
     own = values(element, f"{record}: {element.tag}", log)
-    if element.tag == "box":
-        return VisualBox(edges(own, "size"))
-    if element.tag == "cylinder":
-        return VisualCylinder(length(own, "radius"), length(own, "length"))
-    if element.tag == "capsule":
-        return VisualCapsule(length(own, "radius"), length(own, "length"))
-    if element.tag == "sphere":
-        radius = length(own, "radius")
-        return VisualEllipsoid((radius, radius, radius))
+    shape = simple_shape(element.tag, own)
+    if shape is not None:
+        return shape
     if element.tag == "mesh":
         uri = own.text("filename")
         return None if uri is None else MeshFile(uri, base, factors(own))

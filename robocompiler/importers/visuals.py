@@ -13,6 +13,7 @@ from robocompiler.errors import Problem
 from robocompiler.importers.log import ImportLog
 from robocompiler.importers.transforms import UNMOVED, Transform
 from robocompiler.importers.values import Values
+from robocompiler.importers.xml_reader import Element
 from robocompiler.records.model import Vector3
 
 Rgba = tuple[float, float, float, float]
@@ -188,6 +189,29 @@ def factors(own: Values, key: str = "scale", counts: Collection[int] = (3,)) -> 
     if 0.0 in (x, y, z):
         own.problem(f"'{key}' must not be 0")
     return (x, y, z)
+
+
+def drawn_geometry(visual: Element, record: str, log: ImportLog) -> Element | None:
+    """What stands in the <geometry> of a visual; a fault is noted where nothing does."""
+    geometry = visual.first("geometry")
+    if geometry is None or not geometry.children:
+        log.problem("<geometry> is missing or empty, so nothing is drawn", record, visual.line)
+        return None
+    return geometry.children[0]
+
+
+def simple_shape(tag: str, own: Values) -> VisualShape | None:
+    """The shapes that URDF and SDF write alike: box, cylinder, capsule, sphere; None for another tag."""
+    if tag == "box":
+        return VisualBox(edges(own, "size"))
+    if tag == "cylinder":
+        return VisualCylinder(length(own, "radius"), length(own, "length"))
+    if tag == "capsule":
+        return VisualCapsule(length(own, "radius"), length(own, "length"))
+    if tag == "sphere":
+        radius = length(own, "radius")
+        return VisualEllipsoid((radius, radius, radius))
+    return None
 
 
 def colour(own: Values, key: str) -> Rgba | None:
