@@ -25,6 +25,7 @@ _INTRODUCTION = """\
 # Performance
 
 Written by `python -m benchmarks.run`; do not edit.  `benchmarks/README.md` says how everything is measured.
+[Motion studies](motion-studies.md): what prediction, the dependency index and generated closures are worth on routes.
 
 """
 _CLOSURES = """\

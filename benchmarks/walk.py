@@ -103,6 +103,14 @@ HEAD = [
 ]  # fmt: skip
 
 
+def measure(name: str, folder: Path, steps: int, size: float, predict: bool = True, seed: int = 1) -> list[str]:
+    """Compile a robot into a folder where needed, walk, check; its line of the table."""
+    robot = rc.compile(model(name), output=folder)
+    numbers, samples = walk(name, folder, steps, size, predict, seed)
+    assert not any(numbers[key] for key in ("not_finite", "state_changed", "not_repeated")), (name, numbers)
+    return row(name, numbers, check(robot, samples))
+
+
 def main() -> None:
     """Compile, walk, check, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -117,10 +125,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.output or Path(temporary)
         for name in given.robots.split(","):
-            robot = rc.compile(model(name), output=folder)
-            numbers, samples = walk(name, folder, given.steps, given.size, not given.no_prediction, given.seed)
-            assert not any(numbers[key] for key in ("not_finite", "state_changed", "not_repeated")), (name, numbers)
-            rows.append(row(name, numbers, check(robot, samples)))
+            rows.append(measure(name, folder, given.steps, given.size, not given.no_prediction, given.seed))
             print(" | ".join(rows[-1]), flush=True)
     print(table(HEAD, rows))
 

@@ -156,7 +156,7 @@ def compile_to_folder(
         begun = head if begin is not None else None
         report = build_robot(front.program, Path(output), options, progress, supports=builds, head=begun)
     if not options.emit_only:
-        record_choices(report.folder, Choices(tuple(independent), names, options, charts))
+        record_choices(report.folder, Choices(tuple(independent), names, charts, options))
     if key:
         record_build(report, key)
     return replace(front, supports=fronts), report

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Reload:
     """The new robot, and what it took.
 
-    robot: the new one, in the old one's chart and with its parameter values; rebuilt: {unit: why} of the units that
-    were compiled, those of a support mode as 'mode/unit'; reused: how many were not; carried: the state, None if none
-    was given.
+    robot: the new one, in the old one's chart (the port chart where it has none of that name) and with its parameter
+    values; rebuilt: {unit: why} of the units that were compiled, those of a support mode as 'mode/unit'; reused: how
+    many were not; carried: the state, None if none was given.
     """
 
     robot: Robot
@@ -64,7 +64,7 @@ def reload(
         robot: a floating or grounded robot, not one held in a support mode.
         model: the edited records, or their file; they have the robot's name.  See `edited`.
         q, u, z: its state: assembled configuration, independent speeds (default: at rest) and drive states.
-        independent, supports, charts, options: as in `compile`, where they are to change; else as it was compiled.
+        independent, supports, charts, options: as in `compile`, where they are to change; else those of this robot.
         repair: as in `compile`.
 
     Raises:
@@ -87,11 +87,10 @@ def reload(
     wanted = known.independent if independent is None else tuple(independent)
     given = known.supports if supports is None else supports
     modes = (given,) if isinstance(given, str) else tuple(given)
-    build = replace(known.options, **options)
+    most, build = known.charts if charts is None else chart_count(charts), replace(known.options, **options)
     if build.emit_only:
         raise ValueError("text alone cannot be loaded: reload without emit_only")
     _keep_supports(robot)
-    most = known.charts if charts is None else chart_count(charts)
     key = repeat_key(mechanism, wanted, modes, build, most)
     report = standing_build(mechanism, folder.parent, key)
     if report is None:

@@ -14,6 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads 
 import robocompiler as rc
 
 OPTIMISED = ("stewart", "rssr", "fourbar")  # compiled as users get them
+DERIVED = ("five_bar",)  # with the derivatives of its dynamics
 MODELS = Path(__file__).resolve().parent.parent / "models"
 
 
@@ -43,7 +44,8 @@ def compiled(build_folder: Path) -> Callable[[str], rc.Robot]:
                     flags = (
                         () if name in OPTIMISED else ("-O0",)
                     )  # the same numbers to rounding, in a third of the time
-                    rc.compile(MODELS / f"{name}.yaml", output=build_folder, extra_flags=flags)
+                    model, derived = MODELS / f"{name}.yaml", name in DERIVED
+                    rc.compile(model, output=build_folder, extra_flags=flags, derivatives=derived)
                     done.touch()
                 loaded[name] = rc.load(folder)
         return loaded[name]

@@ -85,7 +85,7 @@ def balances(floating: rc.Robot, records: Mechanism, q: Array, u: Array, met: Im
     before, after = total(floating, records, q, u), total(floating, records, q, u + met.jump)
     size = max(1.0, float(np.abs(before).max()))
     np.testing.assert_allclose(after - before, given(floating, q, met.impulses), rtol=0, atol=1e-10 * size)
-    assert met.after <= met.before
+    assert met.after <= met.before * (1 + 1e-14)  # rounding, where nothing jumps
     assert met.before - met.after == pytest.approx(met.loss, rel=1e-9, abs=1e-11 * met.before)
     assert met.before == pytest.approx(floating.energy(q, u)[0], rel=1e-12)
     assert met.after == pytest.approx(floating.energy(q, u + met.jump)[0], rel=1e-9, abs=1e-12 * met.before)
@@ -137,7 +137,8 @@ def test_a_clamped_end_takes_everything(bar: rc.Robot) -> None:
     # it stays, and a ball at the end lets it turn again; the other way the end is hit
     held = Schedule([Switch("tip", at=2e-3)]).run(clamped.stance, 4e-3)
     assert [phase.stance.mode for phase in held.phases] == ["clamped", "tip"]
-    assert np.array_equal(held.phases[0].q[0], held.phases[0].q[-1])
+    assert np.array_equal(held.phases[0].stance.q, clamped.stance.q)
+    assert held.phases[0].simulation is None
     assert held.phases[1].switched is not None
     assert held.phases[1].switched.impact is None
     again = held.phases[1].stance.switched("clamped")
@@ -283,19 +284,24 @@ def test_walking_robots_change_feet(
     step = robot.velocity(start, np.random.default_rng(2).uniform(-0.004, 0.004, len(robot.independent)))
     q = robot.assemble(robot.integrate(start, step))
     u = np.random.default_rng(9).uniform(-1, 1, len(robot.independent))
+    before: dict[str, str] = {}
     for mode, d in zip(modes, freedoms, strict=True):
         standing: Any = Standing(robot, records, mode, q)
-        assert standing.lift(standing.q).shape[1] == d
+        K = standing.lift(standing.q)[[standing.velocities.index(v) for v in robot.independent]]
+        assert K.shape[1] == d
         speeds, met = impact(Stance(robot, mode, standing, standing.q, np.zeros(d)), u)
-        assert speeds.size == d
         assert met.undetermined == ()
         balances(robot, records, q, u, met)
-        u = u + met.jump
-        for frame, kind in robot.supports[mode].items():
-            rate = robot.task_jacobian(frame, q) @ u
+        contacts = robot.supports[mode]
+        if before and contacts.items() <= before.items():  # feet are lifted: what moved on the others moves on
+            assert np.abs(met.jump).max() < 1e-9
+            assert met.loss < 1e-12
+        else:
+            assert met.loss > 1e-3
+        for frame, kind in contacts.items():
+            rate = robot.task_jacobian(frame, q) @ (u + met.jump)
             assert np.abs(rate[0 if kind == "weld" else 3 :]).max() < 1e-9
-        # what the next feet meet: other motions of the body and the motors, within what the old feet allow no longer
-        u = u + np.random.default_rng(d).uniform(-0.5, 0.5, u.size)
+        u, before = K @ (speeds + np.random.default_rng(d).uniform(-0.5, 0.5, d)), contacts
 
 
 # --- what is refused ---
@@ -386,12 +392,12 @@ def test_the_examples_of_the_page_run(bar: rc.Robot, tmp_path: Path, monkeypatch
     names = runpy.run_path(str(tmp_path / "page.py"))
     fall, turn, lie, loose = names["motion"].phases
     assert [phase.stance.mode for phase in (fall, turn, lie, loose)] == [None, "tip", "both", None]
-    assert fall.t[-1] == pytest.approx(math.sqrt(2 * (1 - 0.9 * math.sin(0.4)) / 9.81), abs=1e-5)
-    assert (lie.t[-1], loose.t[-1]) == (0.8, 1.0)
+    assert fall.end == pytest.approx(math.sqrt(2 * (1 - 0.9 * math.sin(0.4)) / 9.81), abs=1e-9)
+    assert (lie.end, loose.end) == (0.8, 1.0)
     # the bar turns about its tip from an angle of 0.4: its energy at the ground is what it had less what impacts took
     first, second = turn.switched.impact, lie.switched.impact
     height = LENGTH / 2 * math.sin(0.4)
-    assert first.after + MASS * 9.81 * height == pytest.approx(second.before, rel=1e-4)
+    assert first.after + MASS * 9.81 * height == pytest.approx(second.before, rel=1e-6)
     assert second.after == pytest.approx(0.0, abs=1e-12)
     assert loose.switched.impact is None
     assert names["found"].carried.held == "all"

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
     "runtime": {"errors", "version", "numerics"},
     "simulation": {"runtime"},
-    "viewer": {"errors", "records", "graph", "numerics", "runtime"},  # shows and moves a compiled robot
+    "viewer": {"errors", "records", "importers", "graph", "numerics", "runtime"},  # shows and moves a compiled robot
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it
     "report": LEAVES | {"records", "graph", "symbolic", "numerics", "analysis", "runtime"},  # the page of `inspect`
     "bench": LEAVES | {"records", "symbolic", "backend", "runtime", "oracle", "check"},  # times and errors
@@ -210,6 +210,7 @@ def tracked() -> list[Path]:
         names = [ROOT / name for name in listing.stdout.split("\0") if name]
     else:
         folders = ("robocompiler", "codegen_templates", "models", "tests", "generated", "docs", "benchmarks")
+        folders += ("examples",)
         names = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     return sorted(path for path in names if path.is_file() and path.suffix not in {".png", ".pyc"})
 

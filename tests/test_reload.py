@@ -6,6 +6,7 @@ import math
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from case_models import mechanism
 from numpy.typing import NDArray
 
 import robocompiler as rc
+from robocompiler.backend.choices import Choices, read_choices
+from robocompiler.backend.options import BuildOptions
 from robocompiler.errors import AssemblyError, CompileError, ModelError
 from robocompiler.records.model import Mechanism
+from robocompiler.runtime.motion.carry import alike
 
 Array = NDArray[np.float64]
 GROUND, CRANK, COUPLER, ROCKER = 0.9, 0.3, 1.0, 0.6
@@ -209,6 +213,23 @@ def test_inertia_alone_rebuilds_no_module_and_moves_nothing(running: Compiled) -
     assert (same.rebuilt, same.carried) == ({}, None)
 
 
+def test_the_options_of_the_compile_before_are_kept(running: Compiled) -> None:
+    folder = running.robot._library.folder
+    assert read_choices(folder) == Choices((), (), 0, BuildOptions(extra_flags=("-O0",)))
+    found = rc.reload(running.robot, twins(), running.q, running.u, independent=["one_pivot"], charts=2)
+    assert "one_pivot" in found.robot.independent
+    assert found.carried is not None
+    state = running.robot.velocity(running.q, running.u)
+    np.testing.assert_allclose(found.robot.velocity(running.q, found.carried.u), state, atol=1e-12)
+    again = rc.reload(found.robot, twins())
+    assert (again.rebuilt, again.robot.independent) == ({}, found.robot.independent)
+    assert read_choices(folder) == Choices(("one_pivot",), (), 2, BuildOptions(extra_flags=("-O0",)))
+    # a chart that the new robot does not have
+    elsewhere: Any = SimpleNamespace(chart_name="rocker", parameters={"load": 0.5, "gone": 1.0})
+    assert alike(elsewhere, again.robot).chart_name == "port"
+    assert alike(elsewhere, again.robot).parameters == {"load": 0.5}
+
+
 def test_a_limb_comes_changes_and_goes(running: Compiled) -> None:
     old, q, u = running.robot, running.q, running.u
     records = rc.edited(twins(), LIMB)
@@ -279,6 +300,7 @@ def test_refusals_leave_the_old_robot_working(running: Compiled) -> None:
         (ModelError, "no-such-file", "no-such-file.yaml", {}),
         (AssemblyError, "two_c: 2.8 m", rc.edited(records, {"joints": {"two_c": {"b": {"xyz": [5, 0, 0]}}}}), {}),
         (CompileError, "the C compiler 'no-such-compiler'", rc.edited(records, HEAVIER), {"cc": "no-such-compiler"}),
+        (CompileError, "no-such-flag", rc.edited(records, HEAVIER), {"extra_flags": ("-fno-such-flag",)}),
         (ModelError, "the records of 'others', the running robot is 'twins'", replace(records, name="others"), {}),
         (ValueError, "without emit_only", records, {"emit_only": True}),
     ]  # fmt: skip

@@ -14,8 +14,11 @@ from chromium import chromium_tab, find_chromium, wait_for_page
 
 from robocompiler.graph.build import derive_topology
 from robocompiler.importers.read_model import read_model
+from robocompiler.importers.transforms import UNMOVED
+from robocompiler.importers.visuals import Visual, VisualBox, Visuals
 from robocompiler.viewer.page import Page
 from robocompiler.viewer.serve import page
+from robocompiler.viewer.visuals import drawn_visuals
 
 pytest.importorskip("viser", reason="viser is not installed (the `view` extra)")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the `test` extra)")
@@ -41,7 +44,9 @@ def opened(compiled: Callable[[str], Any]) -> Iterator[tuple[Page, Any, list[str
     assert CHROMIUM is not None
     robot = compiled("five_bar")
     topology = derive_topology(read_model(MODELS / "five_bar.yaml"))
-    with page(robot, topology) as (shown, address), chromium_tab(CHROMIUM, 800, 440) as tab:
+    box = Visual("shank_left", VisualBox((0.03, 0.05, 0.05)), UNMOVED, (0.0, 1.0, 0.0, 1.0), "", "", None)
+    visuals = drawn_visuals(Visuals((box,)))
+    with page(robot, topology, visuals=visuals) as (shown, address), chromium_tab(CHROMIUM, 800, 440) as tab:
         asked: list[str] = []
         tab.on("request", lambda request: asked.append(request.url))
         wait_for_page(tab, address)
@@ -109,17 +114,31 @@ def test_the_drive_button_goes_through_the_range_and_back(opened: tuple[Page, An
     until(lambda: np.array_equal(shown.state.q, shown.robot.reference), tab, "it is back")
 
 
-def test_something_is_drawn_in_the_colours_of_ports_and_of_the_module(opened: tuple[Page, Any, list[str]]) -> None:
+def picture(tab: Any) -> np.ndarray:
+    """The pixels beside the panel."""
     from PIL import Image
 
+    canvas = tab.screenshot(clip={"x": 0, "y": 0, "width": 400, "height": 440})
+    return np.asarray(Image.open(io.BytesIO(canvas)).convert("RGB"), dtype=int)
+
+
+def test_visuals_of_the_file_are_drawn_and_can_be_put_away(opened: tuple[Page, Any, list[str]]) -> None:
+    shown, tab, _ = opened
+
+    def green() -> int:
+        red, high, blue = np.moveaxis(picture(tab), 2, 0)
+        return int(((high > 90) & (high > 2 * red) & (high > 2 * blue)).sum())
+
+    until(lambda: green() > 50, tab, "pixels of the visual")
+    shown.body_choice.value = "shapes"
+    until(lambda: green() == 0, tab, "they are gone")
+
+
+def test_something_is_drawn_in_the_colours_of_ports_and_of_the_module(opened: tuple[Page, Any, list[str]]) -> None:
     _, tab, _ = opened
 
-    def picture() -> np.ndarray:
-        canvas = tab.screenshot(clip={"x": 0, "y": 0, "width": 400, "height": 440})
-        return np.asarray(Image.open(io.BytesIO(canvas)).convert("RGB"), dtype=int)
-
     def counts() -> tuple[int, int, int]:
-        pixels = picture()
+        pixels = picture(tab)
         red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
         ports = (red > 90) & (red > 1.8 * green) & (red > 1.8 * blue)
         chords = (blue > 90) & (blue > 2 * red)

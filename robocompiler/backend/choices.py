@@ -17,12 +17,12 @@ _RECORD = "choices.json"
 
 @dataclass(frozen=True)
 class Choices:
-    """independent, supports, charts (a number): as given to a compile; options: of the build."""
+    """independent, supports, charts: as given to a compile; options: of the build."""
 
     independent: tuple[str, ...]
     supports: tuple[str, ...]
+    charts: int
     options: BuildOptions
-    charts: int = 0
 
 
 def record_choices(folder: Path, choices: Choices) -> None:
@@ -37,7 +37,7 @@ def read_choices(folder: Path) -> Choices:
     try:
         data = json.loads((folder / CACHE_FOLDER / _RECORD).read_text())
         options = BuildOptions(**{**data["options"], "extra_flags": _texts(data["options"]["extra_flags"])})
-        return Choices(_texts(data["independent"]), _texts(data["supports"]), options, int(data["charts"]))
+        return Choices(_texts(data["independent"]), _texts(data["supports"]), int(data["charts"]), options)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CompileError(
             f"{folder}: it is not known with what options this robot was compiled ({type(error).__name__} at "

@@ -15,6 +15,9 @@ from robocompiler.cli.output import printable, write_error, write_out
 if TYPE_CHECKING:
     from robocompiler.graph.topology import Topology
     from robocompiler.runtime.robot import Robot
+    from robocompiler.viewer.visuals import DrawnVisuals
+
+NOTES = 5  # told on the terminal
 
 
 @robocompile.command("view", epilog=EXIT_CODE_TEXT, short_help="Show MODEL on a local page and move it.")
@@ -36,9 +39,11 @@ def view_command(model: str, output: str, **options: Any) -> None:
     from robocompiler.viewer.serve import import_viser, open_browser, page
 
     import_viser()  # before the compile, which may be long
-    robot, topology = _compiled(model, output, options)
+    robot, topology, visuals = _compiled(model, output, options)
+    if not options["quiet"]:
+        _tell(visuals.notes)
     try:
-        with page(robot, topology, options["host"], options["port"]) as (_, address):
+        with page(robot, topology, options["host"], options["port"], visuals) as (_, address):
             write_out(f"{address}\n")
             if not options["quiet"]:
                 write_error(f"view     {printable(robot.name)}; Ctrl-C ends\n")
@@ -50,16 +55,17 @@ def view_command(model: str, output: str, **options: Any) -> None:
         raise click.UsageError(f"Cannot serve on {where}: {error.strerror or error}.  Choose another --port.") from None
 
 
-def _compiled(model: str, output: str, options: dict[str, Any]) -> tuple[Robot, Topology]:
-    """The robot, compiled if that changes anything, and the topology of its records."""
+def _compiled(model: str, output: str, options: dict[str, Any]) -> tuple[Robot, Topology, DrawnVisuals]:
+    """The robot, compiled if that changes anything, the topology of its records, and the visuals of its file."""
     from robocompiler.backend.options import BuildOptions
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.cli.progress import display
     from robocompiler.graph.build import derive_topology
-    from robocompiler.importers.read_model import read_model
+    from robocompiler.importers.read_model import read_with_visuals
     from robocompiler.runtime.robot import load
+    from robocompiler.viewer.visuals import drawn_visuals
 
-    mechanism = read_model(find(model, options["quiet"]).path)
+    mechanism, visuals = read_with_visuals(find(model, options["quiet"]).path)
     if options["repair"]:
         from robocompiler.analysis.repair_text import repair_text
         from robocompiler.analysis.repairing import repair_mechanism
@@ -75,7 +81,15 @@ def _compiled(model: str, output: str, options: dict[str, Any]) -> tuple[Robot, 
 
         with display(options["quiet"]) as progress:
             _, report = compile_to_folder(mechanism, output, options=choices, progress=progress, key=key)
-    return load(report.folder), derive_topology(mechanism)
+    return load(report.folder), derive_topology(mechanism), drawn_visuals(visuals)
+
+
+def _tell(notes: tuple[str, ...]) -> None:
+    """What is not drawn of the model's visuals, the first few."""
+    for note in notes[:NOTES]:
+        write_error(f"view     {printable(note)}\n")
+    if len(notes) > NOTES:
+        write_error(f"view     and {len(notes) - NOTES} more visuals that are not drawn; the page tells them\n")
 
 
 def _until_interrupted() -> None:

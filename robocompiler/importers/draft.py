@@ -12,6 +12,7 @@ from typing import Any
 
 from robocompiler.importers.log import RENAMED, ImportLog
 from robocompiler.importers.transforms import Transform
+from robocompiler.importers.visuals import VisualTable
 from robocompiler.records.model import IDENTITY, ORIGIN, WORLD
 from robocompiler.records.names import MAXIMUM_NAME_LENGTH, check_name, shown
 from robocompiler.records.nodes import Entry, ListNode, MappingNode, Node, ScalarNode
@@ -36,6 +37,7 @@ class Draft:
         legal: legal name by (group, name in the file).
         reference: values of joints (a number or a list) by legal name; bases: base poses by legal body name.
         guessed_ports: whether the ports are a guess of the importer, which a side file replaces.
+        visuals: shapes on the bodies, which are no records.
     """
 
     name: str
@@ -47,9 +49,13 @@ class Draft:
     reference: dict[str, float | list[float]] = field(default_factory=dict)
     bases: dict[str, Transform] = field(default_factory=dict)
     guessed_ports: bool = False
+    visuals: VisualTable = field(init=False)
     _lines: dict[tuple[str, str], int | None] = field(default_factory=dict)
     _taken: dict[str, set[str]] = field(default_factory=dict)
     _counters: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.visuals = VisualTable(self.log)
 
     def declare(self, group: str, name: str, line: int | None, what: str) -> str:
         """The legal name of a record called `name` in the file; a fault is noted when it stands there twice."""

@@ -16,6 +16,7 @@ from robocompiler.importers.mjcf_keyframes import import_reference
 from robocompiler.importers.mjcf_settings import read_settings
 from robocompiler.importers.mjcf_tendons import read_tendons
 from robocompiler.importers.mjcf_tree import Tree, read_tree
+from robocompiler.importers.mjcf_visuals import import_visuals
 from robocompiler.importers.options import ImportOptions
 from robocompiler.importers.xml_reader import Element
 
@@ -51,6 +52,7 @@ def import_mjcf(root: Element, path: Path, log: ImportLog, options: ImportOption
     closing = import_equalities(root, tree, tendons, hinges=options.hinges)
     import_actuators(root, tree, tendons)
     import_reference(root, tree, closing, options.key)
+    import_visuals(root, tree, str(path))
     for element in root.children:
         if element.tag not in _READ:
             log.leave_out(_APART.get(element.tag, f"<{element.tag}>"), element.line)

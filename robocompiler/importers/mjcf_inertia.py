@@ -37,7 +37,7 @@ def _weighed(body: TreeBody, settings: Settings) -> bool:
     """Whether geoms decide the inertia of a body."""
     if settings.from_geoms == "false" or (settings.from_geoms == "auto" and body.inertial is not None):
         return False
-    return any(_heavy(geom, settings) for geom in body.geoms)
+    return any(_heavy(geom.values, settings) for geom in body.geoms)
 
 
 def _heavy(geom: Values, settings: Settings) -> bool:

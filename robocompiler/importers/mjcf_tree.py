@@ -45,6 +45,14 @@ class TreeJoint:
 
 
 @dataclass(frozen=True)
+class TreeGeom:
+    """A geom: its resolved values, and the pose of the enclosing frame in its body."""
+
+    values: Values
+    frame: Transform
+
+
+@dataclass(frozen=True)
 class TreeBody:
     """A body: legal name, parent, pose in it, world pose at qpos0, and what stands inside it with resolved values."""
 
@@ -55,7 +63,7 @@ class TreeBody:
     pose: Transform
     world: Transform
     joints: tuple[TreeJoint, ...] = ()
-    geoms: tuple[Values, ...] = ()
+    geoms: tuple[TreeGeom, ...] = ()
     inertial: Element | None = None
     inertial_frame: Transform = UNMOVED
 
@@ -72,7 +80,10 @@ class Site:
 
 @dataclass
 class Tree:
-    """All of it.  `joints` and `sites` are by their names in the file, `worlds` are poses at qpos0 by legal name."""
+    """All of it.  `joints` and `sites` are by their names in the file, `worlds` are poses at qpos0 by legal name.
+
+    ground: geoms of the world.
+    """
 
     draft: Draft
     settings: Settings
@@ -80,6 +91,7 @@ class Tree:
     bodies: list[TreeBody] = field(default_factory=list)
     joints: dict[str, TreeJoint] = field(default_factory=dict)
     sites: dict[str, Site] = field(default_factory=dict)
+    ground: list[TreeGeom] = field(default_factory=list)
     worlds: dict[str, Transform] = field(default_factory=lambda: {WORLD: UNMOVED})
 
     @property
@@ -102,7 +114,7 @@ class _Content:
     """What one body collects."""
 
     joints: list[TreeJoint] = field(default_factory=list)
-    geoms: list[Values] = field(default_factory=list)
+    geoms: list[TreeGeom] = field(default_factory=list)
     inertial: Element | None = None
     inertial_frame: Transform = UNMOVED
 
@@ -116,7 +128,8 @@ def read_tree(root: Element, draft: Draft, settings: Settings, defaults: Default
         for joint in content.joints:
             joint.values.problem("the world cannot have joints; put them into a body")
         for geom in content.geoms:
-            draft.log.leave_out("geoms of the world", geom.line)
+            draft.log.leave_out("geoms of the world", geom.values.line)
+        tree.ground += content.geoms
     return tree
 
 
@@ -131,7 +144,7 @@ def _children(tree: Tree, element: Element, place: _Place, world: Transform, con
         elif child.tag in ("joint", "freejoint"):
             content.joints.append(_joint(tree, child, place))
         elif child.tag == "geom":
-            content.geoms.append(tree.defaults.values(child, place.active))
+            content.geoms.append(TreeGeom(tree.defaults.values(child, place.active), place.frame))
         elif child.tag == "inertial":
             content.inertial, content.inertial_frame = child, place.frame
         elif child.tag == "site":
@@ -172,7 +185,7 @@ def _body(tree: Tree, element: Element, place: _Place, world: Transform) -> None
     _children(tree, element, _Place(legal, UNMOVED, _class(tree, element, place.active)), world @ pose, content)
     if content.geoms:
         for geom in content.geoms:
-            tree.log.leave_out(_SHAPES, geom.line)
+            tree.log.leave_out(_SHAPES, geom.values.line)
     tree.bodies[k] = replace(
         body,
         joints=tuple(content.joints),
@@ -209,14 +222,14 @@ def _site(tree: Tree, element: Element, place: _Place) -> None:
     if not name:
         tree.log.leave_out("sites without names", element.line)
         return
-    pose = place.frame @ (_between(own) if "fromto" in own else pose_of(own, tree.settings))
+    pose = place.frame @ (between(own) if "fromto" in own else pose_of(own, tree.settings))
     if name in tree.sites:
         own.problem(f"another site has this name already (line {tree.log.place(tree.sites[name].line)[1]}); rename one")
         return
     tree.sites[name] = Site(name, place.body, pose, element.line)
 
 
-def _between(own: Values) -> Transform:
+def between(own: Values) -> Transform:
     """The pose of an element given by two points: in their middle, its z axis from the second to the first."""
     x1, y1, z1, x2, y2, z2 = own.numbers("fromto", (6,), (0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
     axis = unit_direction((x1 - x2, y1 - y2, z1 - z2))

@@ -13,6 +13,7 @@ from robocompiler.importers.options import ImportOptions
 from robocompiler.importers.sdf import import_sdf
 from robocompiler.importers.side_file import Merge, read_side_file, side_file_of
 from robocompiler.importers.urdf import import_urdf
+from robocompiler.importers.visuals import Visuals
 from robocompiler.importers.xml_reader import Element, read_xml
 from robocompiler.records.model import Mechanism
 from robocompiler.records.names import MAXIMUM_NAME_LENGTH, check_name, shown
@@ -37,11 +38,13 @@ class Imported:
         mechanism: the checked records; its warnings include what was assumed and left out.
         format: 'URDF', 'MJCF' or 'SDF'.
         notes: every decision on the way, by kind.
+        visuals: the shapes that the file draws on its bodies, by the bodies' names in the records.
     """
 
     mechanism: Mechanism
     format: str
     notes: tuple[Note, ...]
+    visuals: Visuals
 
 
 def is_foreign(path: str | Path) -> bool:
@@ -52,6 +55,17 @@ def is_foreign(path: str | Path) -> bool:
 def read_model(path: str | Path, options: ImportOptions = DEFAULTS) -> Mechanism:
     """The mechanism in a file of any format: YAML, or URDF, MJCF and SDF by their suffix.  Raises ModelError."""
     return import_model(path, options).mechanism if is_foreign(path) else read_mechanism(path)
+
+
+def read_with_visuals(path: str | Path, options: ImportOptions = DEFAULTS) -> tuple[Mechanism, Visuals]:
+    """The mechanism in a file of any format and the shapes that it draws on its bodies; YAML has none.
+
+    No mesh is opened or looked for.  Raises ModelError.
+    """
+    if not is_foreign(path):
+        return read_mechanism(path), Visuals()
+    found = import_model(path, options)
+    return found.mechanism, found.visuals
 
 
 def import_model(path: str | Path, options: ImportOptions = DEFAULTS) -> Imported:
@@ -89,7 +103,7 @@ def import_model(path: str | Path, options: ImportOptions = DEFAULTS) -> Importe
     told = (replace(note, file=Path(note.file).name) for note in notes if note.kind in (ASSUMED, LEFT_OUT))
     log.warnings += map(str, told)
     mechanism = mechanism_from_nodes(node, log)
-    return Imported(mechanism, name, notes)
+    return Imported(mechanism, name, notes, draft.visuals.done())
 
 
 def _drafted(importer: Importer, root: Element, path: Path, log: ImportLog, options: ImportOptions) -> Draft:

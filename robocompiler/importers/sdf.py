@@ -14,6 +14,7 @@ from robocompiler.importers.sdf_files import with_models
 from robocompiler.importers.sdf_frames import Scope, build_scope
 from robocompiler.importers.sdf_joints import SdfJoint, Version, import_joints, read_mimics
 from robocompiler.importers.sdf_links import import_frames, import_links
+from robocompiler.importers.sdf_visuals import import_visuals
 from robocompiler.importers.seeds import import_seeds
 from robocompiler.importers.transforms import UNMOVED, Transform
 from robocompiler.importers.values import Values
@@ -60,6 +61,7 @@ def import_sdf(root: Element, path: Path, log: ImportLog, options: ImportOptions
     mimics = read_mimics(joints, draft)
     import_mimics(mimics, draft)
     guess_ports(draft, mimics)
+    import_visuals(scope, draft)
     return draft
 
 

@@ -17,6 +17,7 @@ from robocompiler.importers.urdf_gazebo import import_gazebo_joints
 from robocompiler.importers.urdf_joints import attach_root, import_joints
 from robocompiler.importers.urdf_links import import_links
 from robocompiler.importers.urdf_ports import import_ports
+from robocompiler.importers.urdf_visuals import import_visuals
 from robocompiler.importers.xml_reader import Element
 
 _READ = frozenset(("link", "joint", "loop", "coupling", "transmission", "ros2_control", "gazebo"))
@@ -36,6 +37,7 @@ def import_urdf(robot: Element, path: Path, log: ImportLog, options: ImportOptio
     import_couplings(robot, links, joints, draft)
     import_gazebo_joints(robot, links, joints, draft)
     import_ports(robot, joints, draft)
+    import_visuals(robot, links, draft, str(path))
     for element in robot.children:
         if element.tag not in _READ:
             log.leave_out(_NOTHING_HERE.get(element.tag, f"<{element.tag}>"), element.line)

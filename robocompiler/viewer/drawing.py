@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from robocompiler.records.model import WORLD
 from robocompiler.records.rotations import quaternion_of_rotation
-from robocompiler.viewer.meshes import merged, mesh_of
-from robocompiler.viewer.scene import INERTIAS, Scene, Strut, strut_pose
+from robocompiler.viewer.meshes import Mesh, merged, mesh_of
+from robocompiler.viewer.scene import COVERED, INERTIAS, VISUALS, Scene, Strut, strut_pose
 from robocompiler.viewer.shapes import Cylinder, Rows, rows, triple
 
 Array = NDArray[np.float64]
@@ -43,6 +43,7 @@ class Drawing:
         self._struts: list[tuple[Strut, Any, Any, Any]] = []
         self._surroundings()
         self._add_parts()
+        self._add_visuals()
         self._add_struts()
         self._add_chords()
         self._add_frames()
@@ -64,8 +65,16 @@ class Drawing:
                     barrel.scale = (1.0, 1.0, max(min(strut.barrel, length), SHORTEST))
 
     def layers(self) -> tuple[str, ...]:
-        """Names of the layers that hold anything."""
-        return tuple(self._layers)
+        """Names of the layers that hold anything, but for those that `show_bodies` rules."""
+        return tuple(layer for layer in self._layers if layer not in (COVERED, VISUALS))
+
+    def show_bodies(self, choice: str) -> None:
+        """Draw bodies as one of BODIES: by the file's visuals, by bars between their joints, or by both.
+
+        Bars of bodies without visuals, or with one that cannot be drawn, always belong to the layer of links.
+        """
+        self.set_visible(VISUALS, choice != SHAPES)
+        self.set_visible(COVERED, choice != VISUALS)
 
     def set_visible(self, layer: str, visible: bool) -> None:
         """Show or hide a layer."""
@@ -120,6 +129,23 @@ class Drawing:
             )
             self._add(layer, node)
 
+    def _add_visuals(self) -> None:
+        groups: dict[tuple[str, str, float], list[Mesh]] = {}
+        for item in self._scene.visuals.items:
+            groups.setdefault((item.body, item.colour, item.opacity), []).append(item.mesh)
+        for k, ((body, colour, opacity), meshes) in enumerate(groups.items()):
+            mesh = merged(meshes)
+            node = self._server.scene.add_mesh_simple(
+                f"{self._nodes[body]}/visual_{k}",
+                mesh.vertices.astype(np.float32),
+                mesh.faces,
+                color=rgb(colour),
+                opacity=None if opacity >= 1 else opacity,
+                flat_shading=True,  # files that share corners across edges would look inflated
+                side="double",  # triangles of files do not always face outward
+            )
+            self._add(VISUALS, node)
+
     def _add_struts(self) -> None:
         for k, strut in enumerate(self._scene.struts):
             frame = self._server.scene.add_frame(f"/struts/{k}", show_axes=False)
@@ -162,4 +188,6 @@ class Drawing:
         self._add(layer, handle)
 
 
+SHAPES, BOTH = "shapes", "both"
+BODIES = (VISUALS, SHAPES, BOTH)  # how bodies are drawn, where a file has visuals
 HIDDEN = (INERTIAS, FRAMES)  # at the start; labels too, where there are many chords

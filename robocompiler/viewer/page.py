@@ -9,9 +9,9 @@ from typing import Any
 
 from robocompiler.runtime.robot import Robot
 from robocompiler.viewer.commands import BASE, COORDINATE, PORT, Command
-from robocompiler.viewer.drawing import CHORD_FRAMES, HIDDEN, LABELS, Drawing
+from robocompiler.viewer.drawing import BODIES, CHORD_FRAMES, HIDDEN, LABELS, Drawing
 from robocompiler.viewer.driving import Driver, State
-from robocompiler.viewer.panel import panel_html
+from robocompiler.viewer.panel import notes_html, panel_html
 from robocompiler.viewer.scene import Poses, Scene
 from robocompiler.viewer.status import Gauge
 from robocompiler.viewer.sweep import Stop, sweep
@@ -38,6 +38,7 @@ class Page:
     Attributes:
         state: the configuration that is shown.
         message: what the last refused move or drive came to.
+        body_choice: how bodies are drawn, where the model has visuals; else None.
     """
 
     def __init__(self, server: Any, driver: Driver, scene: Scene) -> None:
@@ -49,6 +50,7 @@ class Page:
         self._thread: threading.Thread | None = None
         self.state = driver.start()
         self.message = ""
+        self.body_choice: Any = None
         server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
         server.gui.set_panel_label(driver.robot.name)
         self._drawing = Drawing(server, scene)
@@ -107,7 +109,15 @@ class Page:
 
     def _layer_controls(self) -> None:
         many = len(self._scene.chords) > MANY
+        visuals = self._scene.visuals
+        if visuals.notes:
+            with self._server.gui.add_folder("Not drawn", expand_by_default=False):
+                self._server.gui.add_html(notes_html(visuals.notes))
         with self._server.gui.add_folder("Show", expand_by_default=False):
+            if visuals.items:
+                self.body_choice = self._server.gui.add_dropdown("bodies", BODIES)
+                self.body_choice.on_update(lambda event: self._drawing.show_bodies(event.target.value))
+                self._drawing.show_bodies(self.body_choice.value)
             for layer in self._drawing.layers():
                 shown = layer not in HIDDEN and not (many and layer in (LABELS, CHORD_FRAMES))
                 box = self._server.gui.add_checkbox("chord names" if layer == LABELS else layer, shown)

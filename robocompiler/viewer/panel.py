@@ -10,6 +10,7 @@ from robocompiler.viewer.status import LimitReached, ModulePivot, Status
 
 GOOD, BAD, WARN, MUTED = "#1a7f4b", "#b42318", "#b45309", "#52606d"
 NAMES, FEW, MANY = 6, 3, 3  # names told before the rest is counted; fewer of them with more modules than MANY
+TOLD = 20  # notes on visuals
 _CELL = "padding:1px 10px 1px 0;vertical-align:top"
 
 
@@ -31,6 +32,14 @@ def panel_html(status: Status, modules: Sequence[ModuleMark], corrected: Sequenc
     ]  # fmt: skip
     head = f'<table style="border-collapse:collapse;font-size:12px">{"".join(lines)}</table>'
     return f'<div style="padding:0 0.9em 0.4em">{_message(message)}{head}{_modules(status.pivots, modules)}</div>'
+
+
+def notes_html(notes: Sequence[str]) -> str:
+    """What is not drawn of a file's visuals, the first few of many."""
+    told = [escape(note) for note in notes[:TOLD]]
+    more = [f"and {len(notes) - TOLD} more"] if len(notes) > TOLD else []
+    lines = "".join(f'<div style="padding-bottom:3px">{line}</div>' for line in (*told, *more))
+    return f'<div style="padding:0 0.9em 0.4em;font-size:12px;color:{WARN};overflow-wrap:anywhere">{lines}</div>'
 
 
 def gap_text(status: Status) -> str:

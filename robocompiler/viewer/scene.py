@@ -7,7 +7,7 @@ nothing here knows how it is shown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,14 @@ from robocompiler.records.model import (
 from robocompiler.runtime.reports import ModuleInfo
 from robocompiler.viewer.joint_shapes import dial, joint_shapes, marks_of_chord
 from robocompiler.viewer.shapes import Ball, Capsule, Pose, Shape, Triple, about, inertia_box, rows, triple
+from robocompiler.viewer.visuals import DrawnVisuals
 
 Array = NDArray[np.float64]
 Poses = Mapping[str, tuple[Array, Array]]
 
 LINK_COLOUR, GROUND_COLOUR, INERTIA_COLOUR, JOINT_COLOUR = "#76828f", "#52606d", "#9fb8d6", "#323f4b"
 LINKS, INERTIAS, JOINTS, CHORDS, PORTS = "links", "inertias", "joints", "chords", "ports"
+COVERED, VISUALS = "links that have visuals", "visuals"  # bars where the file has a shape of its own, and these shapes
 BARREL = 0.55  # of a strut's length at the reference
 PALE = 0.5  # share of white in the colour of a joint that a module solves for
 SLIDING = (JointType.PRISMATIC, JointType.CYLINDRICAL)
@@ -110,6 +112,7 @@ class Scene:
 
     Attributes:
         bodies: all bodies but the world, which is the scene's own frame.
+        visuals: shapes that an imported file has on its bodies.
         unit: radius of a joint, from which all sizes are taken; size: the mechanism's extent; centre: its middle (m).
     """
 
@@ -122,15 +125,19 @@ class Scene:
     unit: float
     size: float
     centre: Triple
+    visuals: DrawnVisuals = field(default_factory=DrawnVisuals)
 
 
-def describe(topology: Topology, modules: Sequence[ModuleInfo], poses: Poses) -> Scene:
+def describe(
+    topology: Topology, modules: Sequence[ModuleInfo], poses: Poses, visuals: DrawnVisuals | None = None
+) -> Scene:
     """The scene of a mechanism.
 
     Args:
         topology: as derived from the records that were compiled.
         modules: loop modules of the chart that is shown.
         poses: (R, p) of every body at the reference, in the world.
+        visuals: shapes of an imported file; None: there are none.
     """
     mechanism = topology.mechanism
     values = mechanism.defaults
@@ -146,7 +153,8 @@ def describe(topology: Topology, modules: Sequence[ModuleInfo], poses: Poses) ->
     solved = {velocity.partition(":")[0]: tinted(mark.colour) for mark in marks for velocity in mark.dependents}
     driven = {name.partition(":")[0]: port.name for port in mechanism.ports for name in _terms(port)}
     chord_names = {chord.joint for chord in topology.chords}
-    parts = [*_links(points, unit), *_inertias(mechanism, values, size)]
+    visuals = visuals or DrawnVisuals()
+    parts = [*_links(points, unit, visuals.covered), *_inertias(mechanism, values, size)]
     chords: list[Chord] = []
     for joint in joints:
         frame_a, frame_b = pose_of(joint.a, values), pose_of(joint.b, values)
@@ -178,6 +186,7 @@ def describe(topology: Topology, modules: Sequence[ModuleInfo], poses: Poses) ->
         unit=unit,
         size=size,
         centre=centre,
+        visuals=visuals,
     )
 
 
@@ -232,7 +241,7 @@ def _sizes(points: Mapping[str, list[Triple]], poses: Poses) -> tuple[float, flo
 # --- bodies ---
 
 
-def _links(points: Mapping[str, list[Triple]], unit: float) -> list[Part]:
+def _links(points: Mapping[str, list[Triple]], unit: float, covered: frozenset[str]) -> list[Part]:
     """Round bars between the attachments of each body: one between two, else from each to their middle."""
     parts = []
     for body, group in points.items():
@@ -243,7 +252,8 @@ def _links(points: Mapping[str, list[Triple]], unit: float) -> list[Part]:
         bars = [(point, middle) for point in group] if middle else [(group[0], group[1])] if len(group) == 2 else []
         for start, end in bars:
             if np.linalg.norm(np.subtract(start, end)) > 0.2 * unit:
-                parts.append(Part(body, LINKS, LINK_COLOUR, Capsule(start, end, 0.55 * unit), body))
+                layer = COVERED if body in covered else LINKS
+                parts.append(Part(body, layer, LINK_COLOUR, Capsule(start, end, 0.55 * unit), body))
     return parts
 
 

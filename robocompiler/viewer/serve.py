@@ -17,6 +17,7 @@ from robocompiler.runtime.robot import Robot
 from robocompiler.viewer.driving import Driver
 from robocompiler.viewer.page import Page
 from robocompiler.viewer.scene import Scene, describe
+from robocompiler.viewer.visuals import DrawnVisuals
 
 LOCAL = "127.0.0.1"
 
@@ -30,10 +31,10 @@ def import_viser() -> Any:
     return viser
 
 
-def scene_of(robot: Robot, topology: Topology) -> Scene:
-    """What is drawn of a compiled robot whose records have this topology."""
+def scene_of(robot: Robot, topology: Topology, visuals: DrawnVisuals | None = None) -> Scene:
+    """What is drawn of a compiled robot whose records have this topology, with its visuals."""
     bodies = [body.name for body in topology.mechanism.bodies]
-    return describe(topology, robot.modules, {body: robot.pose(body, robot.reference) for body in bodies})
+    return describe(topology, robot.modules, {body: robot.pose(body, robot.reference) for body in bodies}, visuals)
 
 
 def free_port(host: str) -> int:
@@ -51,15 +52,23 @@ def check_port(host: str, port: int) -> None:
 
 
 @contextlib.contextmanager
-def page(robot: Robot, topology: Topology, host: str = LOCAL, port: int | None = None) -> Iterator[tuple[Page, str]]:
+def page(
+    robot: Robot,
+    topology: Topology,
+    host: str = LOCAL,
+    port: int | None = None,
+    visuals: DrawnVisuals | None = None,
+) -> Iterator[tuple[Page, str]]:
     """A served page of a robot and its address; the server ends with the context.
+
+    visuals: shapes of the imported file on its bodies.
 
     Raises MissingPackageError without viser, OSError for a port that is taken, RankError for a chart that is singular
     at the reference.
     """
     viser = import_viser()
     driver = Driver(robot)
-    scene = scene_of(robot, topology)
+    scene = scene_of(robot, topology, visuals)
     if port is not None:
         check_port(host, port)
     with contextlib.redirect_stdout(io.StringIO()):  # viser prints its own banner whatever it is told

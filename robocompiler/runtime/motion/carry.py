@@ -46,7 +46,7 @@ class Names:
 class Carried:
     """A state of the new robot, and what was done to get it.
 
-    robot: the new one, in the old one's chart and with its parameter values; q, u, z: its assembled configuration,
+    robot: the new one, see `alike`; q, u, z: its assembled configuration,
     independent speeds and drive states.
 
     joints, parameters, drive_states: what was carried.  bases: {body: joint} of floating bodies whose pose was taken
@@ -119,9 +119,12 @@ def carry(old: Robot, q: ArrayLike, u: ArrayLike, new: Robot, z: ArrayLike | Non
 
 
 def alike(old: Robot, new: Robot) -> Robot:
-    """`new` in the chart of `old`, with the values of the run-time parameters that both have."""
+    """`new` in the chart of `old`, or the port chart where it has none of that name, with the values of the run-time
+    parameters that both have.
+    """
     values = {name: value for name, value in old.parameters.items() if name in new.parameters}
-    return new.chart(old.chart_name).with_parameters(values)
+    chart = old.chart_name if old.chart_name in new.charts else "port"
+    return new.chart(chart).with_parameters(values)
 
 
 # --- names ---

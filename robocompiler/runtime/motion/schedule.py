@@ -1,29 +1,27 @@
-"""Schedules of support modes: when a floating robot changes its contacts, and the motion in between.
-
-The motion itself is not this file's matter: `Schedule.run` steps by whatever `Advance` it is given, `midpoint` if none.
-"""
+"""Schedules of support modes: when a floating robot changes its contacts, and its simulated motion in between."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.motion.stance import Stance, Switched, switch
-
-if TYPE_CHECKING:
-    from robocompiler.runtime.robot import Robot
+from robocompiler.runtime.simulation.builtin_events import joint_limits, port_limits
+from robocompiler.runtime.simulation.controllers import Controller, Law
+from robocompiler.runtime.simulation.events import Event, Stop
+from robocompiler.runtime.simulation.result import End, Simulation
 
 Array = NDArray[np.float64]
-Efforts = Callable[[float, Stance], Array]
 Condition = Callable[[float, Stance], float]
-Advance = Callable[[float, Stance, float, Efforts], Stance]
+Control = Callable[[float, Stance], Law | Controller | None]
 
-WIDTH = 1e-10  # s: events are found to this
+SWITCH = "change of support"  # the event that ends a phase
 
 
 @dataclass(frozen=True)
@@ -54,24 +52,31 @@ def touches(frame: str, height: float = 0.0, normal: Sequence[float] = (0.0, 0.0
 
 @dataclass(frozen=True)
 class Phase:
-    """The motion in one support mode: times t (N,), configurations q (N, nq) and speeds u (N, d) of `stance.held`.
+    """The motion in one support mode from `begin` to `end` (s).
 
-    stance: the state at its end; switched: the change that began it, None for the first.
+    stance: the state at its end; switched: the change that began it, None for the first; simulation: how it moved, on a
+    clock that begins with the phase; None where it took no time, or nothing of the held robot can move.
     """
 
     stance: Stance
-    t: Array
-    q: Array
-    u: Array
+    begin: float
+    end: float
     switched: Switched | None
+    simulation: Simulation | None
 
 
 @dataclass(frozen=True)
 class ScheduledMotion:
-    """The phases in order, and the switches that were not reached: more than none if time ran out first."""
+    """The phases in order, the switches that were not reached, and why the motion ended.
+
+    end: as a simulation's; 'completed' when all the time has passed, else what ended the last phase: a joint limit, a
+    singular pose, an interrupt.  z: drive states at the end.
+    """
 
     phases: tuple[Phase, ...]
     left: tuple[Switch, ...]
+    end: End
+    z: Array
 
 
 class Schedule:
@@ -89,103 +94,100 @@ class Schedule:
         stance: Stance,
         duration: float,
         *,
-        efforts: Efforts | None = None,
-        step: float = 1e-3,
-        advance: Advance | None = None,
+        control: Control | None = None,
+        z: ArrayLike | None = None,
+        **options: Any,
     ) -> ScheduledMotion:
-        """The motion over `duration` seconds from t = 0, contacts changed by the schedule.
+        """The motion over `duration` seconds from t = 0, simulated from change to change.
 
         A switch whose time has passed when its turn comes happens at once.
 
         Args:
-            stance: the start; `Stance.floats(robot, q, u)`, switched to the first mode.
-            efforts: f(t, stance) (nf,) of all ports; default: none.
-            step: seconds; shortened to end at switches.
-            advance: the step, (t, stance, h, efforts) -> stance in the same mode; default: `midpoint`.
+            stance: the start: `Stance.floats(robot, q, u)`, switched to the first mode.
+            control: control(t, stance) at the start of every phase gives its controller, as `Robot.simulate` takes it,
+                whose clock begins with the phase; default: no efforts.
+            z: drive states at the start, carried from phase to phase; default: those of the file.
+            options: of `Robot.simulate`: method, step, rtol, every, friction, wrenches, progress.
 
         Raises:
-            ValueError: an unknown mode, a time or step that is not positive, a condition that is no number.
-            LoadError, AssemblyError, RankError: see `switch` and `midpoint`.
+            ValueError: an unknown mode, a duration that is not positive, a condition that is no number, an option that
+                `simulate` refuses or that belongs to the schedule, a stance in a chart that `simulate` refuses.
+            LoadError, AssemblyError, RankError: see `switch` and `Robot.simulate`.
         """
-        if not (np.isfinite(duration) and duration > 0 and np.isfinite(step) and step > 0):
-            raise ValueError(f"duration and step must be positive numbers of seconds, not {duration} and {step}")
+        _check(stance, duration, options)
+        states = (
+            stance.floating.initial_drive_states if z is None else vector(z, len(stance.floating.drive_states), "z")
+        )
         stance.floating.open_supports(mode for mode in (s.mode for s in self.switches) if mode is not None)
-        go, act = advance or midpoint, efforts or _idle
         t, phases, waiting = 0.0, [], list(self.switches)
         begun: Switched | None = None
         while True:
-            rows = [(t, stance.q, stance.u)]
             due = waiting[0] if waiting else None
-            while t < duration and not (due is not None and due.at is not None and t >= due.at):
-                until = duration if due is None or due.at is None else min(duration, due.at)
-                t, stance, happened = _step(t, stance, min(t + step, until), go, act, due)
-                rows.append((t, stance.q, stance.u))
-                if happened:
-                    break
-            else:
-                happened = due is not None and due.at is not None and t >= due.at
-            phases.append(_phase(stance, rows, begun))
-            if not happened or due is None:
-                return ScheduledMotion(tuple(phases), tuple(waiting))
+            until = duration if due is None or due.at is None else min(duration, max(due.at, t))
+            move = _Move(stance, t, until, due, states)
+            simulation, end = move.run(control, options)
+            phase = _phase(move, simulation, end, begun)
+            phases.append(phase)
+            stance, t = phase.stance, phase.end
+            states = states if simulation is None else simulation.z[-1]
+            timed = due is not None and due.at is not None and end.kind == "completed" and due.at <= t
+            if due is None or not (timed or end.event == SWITCH):
+                return ScheduledMotion(tuple(phases), tuple(waiting), _told(end, phase), states)
             waiting.pop(0)
             begun = switch(stance, due.mode)
             stance = begun.stance
 
 
-def _step(
-    t: float, stance: Stance, until: float, go: Advance, act: Efforts, due: Switch | None
-) -> tuple[float, Stance, bool]:
-    """One step to `until` or the event of `due` before: the time, the stance there, and whether the event happened."""
-    new = go(t, stance, until - t, act)
-    if due is None or due.when is None or not (_value(due, t, stance) > 0 >= _value(due, until, new)):
-        return until, new, False
-    low, high, found = t, until, new
-    while high - low > max(WIDTH, 4 * float(np.spacing(until))):
-        middle = (low + high) / 2
-        trial = go(t, stance, middle - t, act)
-        if _value(due, middle, trial) > 0:
-            low = middle
-        else:
-            high, found = middle, trial
-    return high, found, True
+@dataclass(frozen=True)
+class _Move:
+    """One phase that is about to be simulated."""
 
+    stance: Stance
+    begin: float
+    until: float
+    due: Switch | None
+    z: Array
 
-def _value(switch: Switch, t: float, stance: Stance) -> float:
-    assert switch.when is not None
-    value = float(switch.when(t, stance))
-    if not np.isfinite(value):
-        raise ValueError(
-            f"the condition of the switch to {switch.mode!r} is no finite number at t = {t:.9g} s: {value}"
+    def run(self, control: Control | None, options: dict[str, Any]) -> tuple[Simulation | None, End]:
+        held, span = self.stance.held, self.until - self.begin
+        if span <= 0 or not held.independent:
+            return None, End("completed", self.until, f"t = {self.until:.9g} s reached")
+        law = None if control is None else control(self.begin, self.stance)
+        events = [*joint_limits(held), *port_limits(held), *self._events()]
+        simulation = held.simulate(
+            span, self.stance.q, self.stance.u, z=self.z, controller=law, events=events, **options
         )
-    return value
+        return simulation, simulation.end
+
+    def _events(self) -> list[Event]:
+        if self.due is None or self.due.when is None:
+            return []
+        when, stance, begin = self.due.when, self.stance, self.begin
+        value = lambda t, q, u: when(begin + t, _at(stance, q, u))  # noqa: E731
+        return [Event(SWITCH, value, -1, Stop())]
 
 
-def _phase(stance: Stance, rows: Sequence[tuple[float, Array, Array]], begun: Switched | None) -> Phase:
-    t, q, u = (np.array(column) for column in zip(*rows, strict=True))
-    return Phase(stance, t, q, u, begun)
+def _check(stance: Stance, duration: float, options: dict[str, Any]) -> None:
+    if not (np.isfinite(duration) and duration > 0):
+        raise ValueError(f"the duration must be a positive number of seconds, not {duration}")
+    own = sorted({"q", "u", "duration", "controller", "events", "log"} & options.keys())
+    if own:
+        raise ValueError(f"{', '.join(own)}: the schedule itself gives this to every phase; see Schedule.run")
 
 
-def _idle(_: float, stance: Stance) -> Array:
-    return np.zeros(len(stance.held.ports))
+def _told(end: End, last: Phase) -> End:
+    """The end of the last phase on the clock of the schedule."""
+    tail = f", behind the change of support at t = {last.begin:.9g} s" if last.begin > 0 and last.simulation else ""
+    return End(end.kind, last.end, end.message + tail, end.event)
 
 
-def midpoint(t: float, stance: Stance, h: float, efforts: Efforts) -> Stance:
-    """One step of the explicit midpoint rule (order 2) in the stance's mode, the loops closed behind it.
-
-    Raises AssemblyError where they do not close or a joint limit is reached, RankError where the chart is singular.
-    """
-    held = stance.held
-    if not held.independent:
-        return stance
-    first = _rates(held, stance.q, stance.u, efforts(t, stance))
-    half = _with(stance, held.integrate(stance.q, h / 2 * first[0]), stance.u + h / 2 * first[1])
-    v, udot = _rates(held, half.q, half.u, efforts(t + h / 2, half))
-    return _with(stance, held.assemble(held.integrate(stance.q, h * v)), stance.u + h * udot)
+def _phase(move: _Move, simulation: Simulation | None, end: End, begun: Switched | None) -> Phase:
+    if simulation is None:
+        return Phase(move.stance, move.begin, move.until, begun, None)
+    # all the time that was asked for ends at the very number that was asked for
+    reached = move.until if end.kind == "completed" else move.begin + float(simulation.t[-1])
+    return Phase(_at(move.stance, simulation.q[-1], simulation.u[-1]), move.begin, reached, begun, simulation)
 
 
-def _rates(held: Robot, q: Array, u: Array, f: Array) -> tuple[Array, Array]:
-    return held.velocity(q, u), held.forward_dynamics(q, u, f)
-
-
-def _with(stance: Stance, q: Array, u: Array) -> Stance:
+def _at(stance: Stance, q: Array, u: Array) -> Stance:
     return Stance(stance.floating, stance.mode, stance.held, q, u)
