@@ -34,6 +34,16 @@ SMALLEST = 1.0 / 256  # of the first step
 
 
 @dataclass(frozen=True)
+class Returned:
+    """The path came back to where it began, so that it leads nowhere else; fraction: of the way that it reached."""
+
+    fraction: float
+
+    def __str__(self) -> str:
+        return f"the path came back to where it began; {self.fraction:.6g} of the way was possible"
+
+
+@dataclass(frozen=True)
 class Passage:
     """The points of a path through dead centres.
 
@@ -48,7 +58,7 @@ class Passage:
     u: Array
     chart: str
     events: tuple[Switch | RankChange, ...]
-    stop: Stop | RankChange | None
+    stop: Stop | Returned | RankChange | None
 
     @property
     def reached(self) -> bool:
@@ -184,7 +194,7 @@ class _Path:
         u = np.zeros(len(self.switcher.robot.independent)) if t is None else self._speeds(q, t)
         if t is not None:
             u = self.switcher.check(q, u, at=0.0).u
-        stop: Stop | RankChange | None = None
+        stop: Stop | Returned | RankChange | None = None
         while s < 1.0:
             if t is None:
                 stop = self._end(Cause.SMALL_PIVOT, s) if np.any(self.way) else None
@@ -217,7 +227,7 @@ class _Path:
                 stop = self._end(Cause.WORK, s)
                 break
             if first is not None and len(points) > 4 and self._returned(q, s, t, first, step):
-                stop = self._end(Cause.RETURNED, max(fractions))
+                stop = Returned(max(fractions))
                 break
             h = min(step, 2 * reach)
         events = self.switcher.events

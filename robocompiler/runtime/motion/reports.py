@@ -14,7 +14,7 @@ MODES = ("rested", "direct", "predicted", "continued", "recovered")
 
 
 class Cause(IntFlag):
-    """Why a motion ended; the status bits of the generated headers, of which one is set (RETURNED is Python's own)."""
+    """Why a motion ended; the status bits of the generated headers, of which one is set."""
 
     SMALL_PIVOT = 1
     NOT_CONVERGED = 2
@@ -27,7 +27,6 @@ class Cause(IntFlag):
     WORK = 512
     DEAD_CENTRE = 1024
     BAD_POSE = 2048
-    RETURNED = 4096
 
 
 _TEXT = {
@@ -42,7 +41,6 @@ _TEXT = {
     Cause.WORK: "a bound on the work was reached",
     Cause.DEAD_CENTRE: "a dead centre or turning point: det R_p vanishes",
     Cause.BAD_POSE: "a quaternion is not of unit length",
-    Cause.RETURNED: "the path came back to where it began, so that it leads nowhere else",
 }
 
 
