@@ -26,10 +26,13 @@ class Choices:
 
 
 def record_choices(folder: Path, choices: Choices) -> None:
-    """Remember with what the robot in `folder` was compiled."""
+    """Remember with what the robot in `folder` was compiled; a record that says so already is not touched."""
     path = folder / CACHE_FOLDER / _RECORD
+    content = (json.dumps(asdict(choices), indent=1, sort_keys=True) + "\n").encode()
+    if path.is_file() and path.read_bytes() == content:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(asdict(choices), indent=1, sort_keys=True) + "\n").encode())
+    write_atomically(path, content)
 
 
 def read_choices(folder: Path) -> Choices:
