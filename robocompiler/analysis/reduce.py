@@ -24,7 +24,7 @@ from robocompiler.errors import ModelError, Problem
 from robocompiler.numerics.gap import RankDecision, decide_rank
 from robocompiler.numerics.gauss_newton import correct
 from robocompiler.records.model import CoordinateSum, Mechanism
-from robocompiler.symbolic.closures import ClosureProgram
+from robocompiler.symbolic.closures import Closure, ClosureProgram
 from robocompiler.symbolic.reduction import Chart, Reduction
 
 Array = NDArray[np.float64]
@@ -120,6 +120,14 @@ def port_velocities(mechanism: Mechanism) -> tuple[str, ...]:
     return tuple(ordered)
 
 
+def _touched(closure: Closure, structure: Array, active: Sequence[int]) -> frozenset[int]:
+    """Columns that occur in a closure's rows; without a row (a free joint that closes a loop) in what it recovers."""
+    if len(structure):
+        return frozenset(map(int, np.flatnonzero(structure[:, active].any(axis=0))))
+    seen = set(closure.recovered_jacobian.sparsity().get_triplet()[1])
+    return frozenset(column for column, index in enumerate(active) if index in seen)
+
+
 def _charts(
     evaluator: ClosureEvaluator, jacobians: Sequence[Array], rank: RankDecision, preferred: frozenset[int]
 ) -> Standing:
@@ -143,7 +151,7 @@ def _charts(
         jacobians=tuple(jacobians),
         closure_rows=tuple(evaluator.closure_rows),
         touched=tuple(
-            Touch(closure.name, frozenset(map(int, np.flatnonzero(structure[list(rows)][:, active].any(axis=0)))))
+            Touch(closure.name, _touched(closure, structure[list(rows)], active))
             for closure, rows in zip(program.closures, evaluator.closure_rows, strict=True)
         ),
         active=tuple(active),
