@@ -122,3 +122,13 @@ def test_excavator_has_seven_freedoms() -> None:
 def test_wanted_independents_are_honoured() -> None:
     front = run_front_end(MODELS / "fourbar.yaml", independent=["j_ab"])
     assert [front.topology.v_names[i] for i in front.reduction.chart("port").independent] == ["j_ab"]
+
+
+def test_a_free_joint_that_closes_a_loop_follows_the_module_that_moves_it() -> None:
+    """It has no row of its own; its pose is recovered from what the other closures solve."""
+    front = run_front_end(MODELS.parent / "tests" / "data" / "import" / "delta.urdf")
+    free = next(k for k, closure in enumerate(front.closures.closures) if closure.kind == "free")
+    for chart in front.reduction.charts:
+        (module,) = (module for module in chart.modules if free in module.closures)
+        assert len(module.closures) == 6
+        assert module.dependents

@@ -18,6 +18,7 @@ from random_mechanisms import random_mechanism
 from walker import built_walker
 
 import robocompiler as rc
+from robocompiler.backend.motion_view import _spread
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.model import Limits, Mechanism
 from robocompiler.runtime.motion.reports import Cause
@@ -476,3 +477,11 @@ def test_the_python_side_reads_the_header_right(compiled: Get, build_folder: Pat
         assert re.search(rf"^#define STEWART_{cause.name} {cause.value} ", header, re.M), cause
     updater = robot.updater(robot.reference)
     assert robot._library.function("updater_size")() == len(updater.snapshot().content)
+
+
+def test_modules_that_follow_others_are_touched_with_them() -> None:
+    """What a module recovers may depend on what another one solves, through a third one even."""
+    follows = [[True, False, False], [True, True, False], [False, True, True]]
+    assert _spread([True, False, False], follows) == [True, True, True]
+    assert _spread([False, True, False], follows) == [False, True, True]
+    assert _spread([False, False, False], follows) == [False, False, False]

@@ -159,6 +159,19 @@ def motion_view(program: RobotProgram, macro: str, real: Real) -> MotionView:
     return _Builder(program, macro, real).view()
 
 
+def _spread(hit: Sequence[bool], follows: Sequence[Sequence[bool]]) -> list[bool]:
+    """Modules touched, with those that follow them: what a module recovers may depend on what another one solves."""
+    found = list(hit)
+    while True:
+        more = [
+            yes or any(a and b for a, b in zip(row, found, strict=True))
+            for yes, row in zip(found, follows, strict=True)
+        ]
+        if more == found:
+            return found
+        found = more
+
+
 class _Builder:
     def __init__(self, program: RobotProgram, macro: str, real: Real) -> None:
         self.program, self.macro, self.real = program, macro, real
@@ -250,15 +263,12 @@ class _Builder:
         """
         mentioned = [self.mentioned(module, argument) for module in self.modules]
         moved = [self.moved(module) for module in self.modules]
-        if argument == "q":
-            for module, entries in zip(self.modules, mentioned, strict=True):
-                others = {i for other, m in zip(moved, self.modules, strict=True) if m is not module for i in other}
-                assert not entries & others, f"{module.name} depends on what another module solves"
+        follows = [[bool(used & other) for other in moved] for used in (self.mentioned(m, "q") for m in self.modules)]
         outputs, through = self.output_entries(argument), self.output_entries("q")
         touches: list[int] = []
         affects: list[int] = []
         for entries in own:
-            hit = [bool(entries & used) for used in mentioned]
+            hit = _spread([bool(entries & used) for used in mentioned], follows)
             touches += map(int, hit)
             carried = {i for yes, coordinates in zip(hit, moved, strict=True) if yes for i in coordinates}
             bits = [bool(entries & a or carried & b) for a, b in zip(outputs, through, strict=True)]
