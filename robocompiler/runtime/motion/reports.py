@@ -70,7 +70,7 @@ class Stop:
             text += f" in {self.module}"
         if self.dependent:
             text += f", smallest singular value {self.pivot:.3g}, moving {self.dependent}"
-        return f"{text}; {self.fraction:.6g} of the way was possible"
+        return text if self.fraction >= 1 else f"{text}; {self.fraction:.6g} of the way was possible"
 
 
 @dataclass(frozen=True)

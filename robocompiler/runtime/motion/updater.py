@@ -13,12 +13,13 @@ from robocompiler.errors import AssemblyError, RankError
 from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.description import Description
 from robocompiler.runtime.library import Library
-from robocompiler.runtime.motion.inputs import Inputs, Pose
+from robocompiler.runtime.motion.inputs import Inputs, Pose, Scalar
 from robocompiler.runtime.motion.reports import MODES, Cause, PathResult, Stop, UpdateReport
 
 Array = NDArray[np.float64]
 Values = Mapping[str, float | Sequence[float] | Array]
 
+_MOST = 1e30  # numbers beyond are refused, as by the generated code
 _KEEP = {"poses": 1, "l": 2, "L": 4, "M": 8, "E": 16}
 
 
@@ -122,23 +123,31 @@ class Updater:
         some are dependent have no coordinate: see `advance`.  ValueError, and nothing set, for what is no input or no
         number.
         """
-        place = self._inputs.find(name)
-        size = place.size if isinstance(place, Pose) else len(place)
-        given = vector(np.atleast_1d(np.asarray(value, dtype=np.float64)), size, f"input {name!r}")
+        place, given = self._checked(name, value)
         if isinstance(place, Pose):
             status = self._library.function("updater_set_pose")(self._state, place.number, self._library.input(given))
             if status:
                 raise ValueError(f"{name!r}: its quaternion (w, x, y, z) must be of unit length")
             return
         for scalar, number in zip(place, given, strict=True):
-            self._library.function("updater_set")(self._state, scalar.index, float(number))
+            _accepted(self._library.function("updater_set")(self._state, scalar.index, float(number)), name)
+
+    def _checked(
+        self, name: str | int, value: float | Sequence[float] | Array
+    ) -> tuple[tuple[Scalar, ...] | Pose, Array]:
+        """What a name stands for, and the numbers for it; ValueError for what is no input or no number for it."""
+        place = self._inputs.find(name)
+        size = place.size if isinstance(place, Pose) else len(place)
+        given = vector(np.atleast_1d(np.asarray(value, dtype=np.float64)), size, f"input {name!r}")
+        if np.abs(given).max(initial=0.0) > _MOST:
+            raise ValueError(f"input {name!r}: beyond {_MOST:g}: {given}")
+        return place, given
 
     def set_many(self, values: Values | ArrayLike) -> None:
         """Want several inputs: by name, or the values (d,) of all of them, or as in a configuration (nq,)."""
         if isinstance(values, Mapping):
             for name, value in values.items():
-                self._inputs.find(name)  # refuse before anything is set
-                vector(np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel(), np.size(value), f"input {name!r}")
+                self._checked(name, value)  # refuse before anything is set
             for name, value in values.items():
                 self.set(name, value)
             return
@@ -154,13 +163,16 @@ class Updater:
         if len(self._inputs.scalars) < len(self.inputs):
             raise ValueError("some inputs have no coordinate of their own (balls, free roots); set them by name")
         for index, number in enumerate(array):
+            self._checked(index, float(number))
+        for index, number in enumerate(array):
             self.set(index, float(number))
 
     def advance(self, name: str | int, increment: float) -> None:
         """Want an input moved by an increment from where it is wanted (rad or m), as its velocity moves it."""
         if not np.isfinite(increment):
             raise ValueError(f"input {name!r}: not a finite number: {increment}")
-        self._library.function("updater_advance")(self._state, self._inputs.index(name), float(increment))
+        index = self._inputs.index(name)
+        _accepted(self._library.function("updater_advance")(self._state, index, float(increment)), name)
 
     def set_parameters(self, parameters: ArrayLike) -> None:
         """Want other run-time parameters (np,), in the order of `Robot.parameters`."""
@@ -310,3 +322,11 @@ def _limits(library: Library, limits: UpdateLimits) -> Any:
                 raise ValueError(f"{name} must be a positive number")
             setattr(made, name, float(value))
     return made
+
+
+def _accepted(status: int, name: str | int) -> None:
+    """ValueError where the generated code took no input."""
+    if status:
+        raise ValueError(
+            f"input {name!r} was not taken: too large, or without a coordinate of its own (status {status})"
+        )

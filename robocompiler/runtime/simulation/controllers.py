@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocompiler.runtime.drives import DriveInterface
-from robocompiler.runtime.simulation.state import Applied, State
+from robocompiler.runtime.simulation.state import Applied, State, to_read
 
 Array = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class Actuation:
 
     def _evaluate(self, state: State) -> Applied:
         assert self._law is not None
-        found = self._law(state.t, state.q, state.u)
+        found = self._law(state.t, to_read(state.q), to_read(state.u))
         name = self._robot.name
         if isinstance(found, Direct):
             return Applied(self._vector(found.f, self._ports, "efforts", state.t))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.runtime.simulation.state import to_read
+
 Array = NDArray[np.float64]
 
 Value = Callable[[float, Array, Array], float]
@@ -65,7 +67,7 @@ class Event:
 
     def at(self, t: float, q: Array, u: Array) -> float:
         """The value; ValueError if it is not a finite number."""
-        value = float(self.value(t, q, u))
+        value = float(self.value(t, to_read(q), to_read(u)))
         if not np.isfinite(value):
             raise ValueError(f"event {self.name!r} has no finite value at t = {t:.9g} s: {value}")
         return value

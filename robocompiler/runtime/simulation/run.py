@@ -27,7 +27,7 @@ from robocompiler.runtime.simulation.plant import Plant
 from robocompiler.runtime.simulation.recorder import Recorder
 from robocompiler.runtime.simulation.result import End
 from robocompiler.runtime.simulation.singularity import PivotMonitor
-from robocompiler.runtime.simulation.state import Rate, Refused, State
+from robocompiler.runtime.simulation.state import Rate, Refused, State, to_read
 
 Array = NDArray[np.float64]
 Progress = Callable[[float, float], None]
@@ -145,7 +145,7 @@ class Run:
 
     def _changed(self, event: Event, action: Action, state: State, u: Array) -> Array:
         assert isinstance(action, Jump | Impact)
-        new = np.array(action.change(state.t, state.q, u), dtype=np.float64)
+        new = np.array(action.change(state.t, to_read(state.q), to_read(u)), dtype=np.float64)
         if new.shape != u.shape or not np.all(np.isfinite(new)):
             raise ValueError(f"event {event.name!r} must change u into {u.size} finite speeds, gave {new}")
         return new

@@ -30,6 +30,7 @@ from robocompiler.runtime.simulation.singularity import LEAST, PivotMonitor
 from robocompiler.runtime.simulation.state import State
 
 Array = NDArray[np.float64]
+_MOST_STEPS = 1e10  # no simulation in double precision has more
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ def simulate(
     """Run a simulation; start: (q, u, z), each with a default."""
     if not (math.isfinite(duration) and duration > 0):
         raise ValueError(f"the duration must be positive, is {duration}")
+    if duration / settings.step > _MOST_STEPS:
+        raise ValueError(f"step is too short: {duration / settings.step:.1e} steps of {settings.step:g} s at least")
     plant = Plant(robot, friction, wrenches)
     state = _start(robot, *start)
     monitor = PivotMonitor(plant)

@@ -28,6 +28,13 @@ class State:
     z: Array
 
 
+def to_read(array: Array) -> Array:
+    """A view that cannot be written to, for functions of the user: the state is not theirs to change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True)
 class Applied:
     """What a controller applies: efforts f (nf,) of the ports, and commands c of the drives (None: drives are idle).
