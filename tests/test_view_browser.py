@@ -132,6 +132,8 @@ def test_visuals_of_the_file_are_drawn_and_can_be_put_away(opened: tuple[Page, A
     until(lambda: green() > 50, tab, "pixels of the visual")
     shown.body_choice.value = "shapes"
     until(lambda: green() == 0, tab, "they are gone")
+    assert shown.body_choice.value == "shapes"
+    assert green() == 0
 
 
 def test_something_is_drawn_in_the_colours_of_ports_and_of_the_module(opened: tuple[Page, Any, list[str]]) -> None:
@@ -145,6 +147,8 @@ def test_something_is_drawn_in_the_colours_of_ports_and_of_the_module(opened: tu
         return len(np.unique(pixels.reshape(-1, 3), axis=0)), int(ports.sum()), int(chords.sum())
 
     until(lambda: min(counts()) > 50, tab, "more than 50 colours, and pixels of ports and of chords")
+    colours, ports, chords = counts()
+    assert min(colours, ports, chords) > 50
 
 
 def test_the_page_asks_nobody_but_its_own_server(opened: tuple[Page, Any, list[str]]) -> None:

@@ -78,7 +78,7 @@ def _from_python(robot: Robot, path: Path, name: str, period: float | None) -> A
     try:
         specification.loader.exec_module(module)
         law = getattr(module, name)(robot)
-    except Exception as error:
+    except Exception as error:  # the user's own code may raise anything; told with its file and line
         raise ControllerFault(_where(path, error)) from None
     if not callable(law):
         raise ValueError(
@@ -88,7 +88,7 @@ def _from_python(robot: Robot, path: Path, name: str, period: float | None) -> A
     def guarded(t: float, q: Array, u: Array) -> Any:
         try:
             return law(t, q, u)
-        except Exception as error:
+        except Exception as error:  # likewise
             raise ControllerFault(f"at t = {t:.9g} s: {_where(path, error)}") from None
 
     own = law.sample_time if isinstance(law, Controller) else None

@@ -77,6 +77,7 @@ def _wrapped(casadi: Any, name: str, call: Call) -> Any:
         def get_sparsity_out(self, _i: int) -> Any:
             return casadi.Sparsity.dense(call.size, 1)
 
+        # CasADi calls a callback by this name; it is a method and evaluates no text
         def eval(self, arguments: Sequence[Any]) -> list[Any]:
             return [casadi.DM(call.value(*map(_column, arguments)))]
 
@@ -120,6 +121,7 @@ def _jacobian(casadi: Any, call: Call, name: str, names: tuple[list[str], list[s
         def get_sparsity_out(self, i: int) -> Any:
             return casadi.Sparsity.dense(call.size, sizes[i])
 
+        # CasADi calls a callback by this name; it is a method and evaluates no text
         def eval(self, arguments: Sequence[Any]) -> list[Any]:
             return [casadi.DM(block) for block in call.jacobians(*map(_column, arguments[:-1]))]
 
