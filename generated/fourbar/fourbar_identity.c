@@ -5,5 +5,5 @@
 
 const char *fourbar_digest(void)
 {
-    return "7fbdc74294e87d687a02dfd7f61451efd3199474ab1db49d85ac3204195bf75e";
+    return "e01cf2f078da794da8dbe6f29e527b40b0e3655d98377e6d6069b06334a3537a";
 }

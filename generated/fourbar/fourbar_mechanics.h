@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/* Sines, then cosines, of n angles. */
+void fourbar_turns(int n, const double *x, double *t);
+
 /* Sines of all joint angles, then their cosines. */
 void fourbar_trigonometry(const double q[FOURBAR_NQ], double t[2 * 3]);
 

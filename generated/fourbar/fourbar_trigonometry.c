@@ -22,23 +22,72 @@ static void angles(const double q[FOURBAR_NQ], double x[3])
 }
 
 #if defined(__FAST_MATH__) /* the reduction relies on rounding as written */
-static void sines_and_cosines(const double *x, double *s, double *c)
+void fourbar_turns(int n, const double *x, double *t)
 {
-    for (int i = 0; i < NT; ++i) {
-        s[i] = sin(x[i]);
-        c[i] = cos(x[i]);
+    for (int i = 0; i < n; ++i) {
+        t[i] = sin(x[i]);
+        t[n + i] = cos(x[i]);
     }
 }
 #else
-static void sines_and_cosines(const double *x, double *s, double *c)
+#if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#if defined(__AVX2__)
+#define WIDTH 32
+#else
+#define WIDTH 16
+#endif
+#define WIDE (WIDTH / 8)
+#define LANE(x, k) ((x)[k])
+typedef double wide __attribute__((vector_size(WIDTH)));
+typedef double wide_at __attribute__((vector_size(WIDTH), aligned(8), may_alias));
+typedef long long whole __attribute__((vector_size(WIDTH)));
+
+/* As many angles as a vector holds; clears what stands for those far out in `all`. */
+static inline void sines_and_cosines(whole *all, const double *x, double *sines, double *cosines)
 {
     const double limit = 1e5, round = 6755399441055744.0, turns = 0.6366197723675814;
     const double part0 = 1.5707963267341256, part1 = 6.077100506303966e-11, part2 = 2.0222662487959506e-21;
-    int far = 0;
-    for (int i = 0; i < NT; ++i) {
-        const int near = fabs(x[i]) <= limit;
-        const double angle = near ? x[i] : 0.0;
-        const double count = (angle * turns + round) - round;
+    const long long sign = 62, size = 0x7fffffffffffffff;
+    const wide angles = *(const wide_at *)x;
+    const wide zeros = {0.0}, limits = zeros + limit;
+        const whole near = (wide)((whole)angles & size) <= limits;
+        const wide angle = (wide)((whole)angles & near);
+        const wide biased = angle * turns + round; /* its last bits are the count of quarter turns */
+        const wide count = biased - round;
+        const wide high = angle - count * part0;
+        const wide middle = high - count * part1;
+        const wide a = middle - count * part2;
+        const wide low = ((high - middle) - count * part1) + ((middle - a) - count * part2);
+        const wide z = a * a;
+        const wide half = 0.5 * z;
+        const wide rest = 1.0 - half;
+        const wide odd = -0.16666666666666666
+            + z * (0.008333333333330946 + z * (-0.0001984126983675497
+            + z * (2.755731610068303e-06 + z * (-2.5051131455427946e-08 + z * 1.591810123027412e-10))));
+        const wide even = 0.041666666666666664
+            + z * (-0.0013888888888887395 + z * (2.4801587298763433e-05
+            + z * (-2.7557317270560326e-07 + z * (2.0876146024689747e-09 + z * -1.1382614868556325e-11))));
+        const wide sine = a + (a * z * odd + low * rest);
+        const wide cosine = rest + (((1.0 - rest) - half) + (z * z * even - a * low));
+        const whole quarter = (whole)biased;
+        const whole swap = -(quarter & 1);
+        const whole s = ((whole)sine & ~swap) | ((whole)cosine & swap);
+        const whole c = ((whole)cosine & ~swap) | ((whole)sine & swap);
+    *(wide_at *)sines = (wide)(s ^ ((quarter & 2) << sign));
+    *(wide_at *)cosines = (wide)(c ^ (((quarter + 1) & 2) << sign));
+    *all &= near;
+}
+#else
+#define WIDE 1
+#define LANE(x, k) (x)
+typedef int whole;
+static inline void sines_and_cosines(whole *all, const double *x, double *sines, double *cosines)
+{
+    const double limit = 1e5, round = 6755399441055744.0, turns = 0.6366197723675814;
+    const double part0 = 1.5707963267341256, part1 = 6.077100506303966e-11, part2 = 2.0222662487959506e-21;
+    const int near = fabs(*x) <= limit;
+    const double angle = near ? *x : 0.0;
+    const double count = (angle * turns + round) - round;
         const double high = angle - count * part0;
         const double middle = high - count * part1;
         const double a = middle - count * part2;
@@ -54,18 +103,42 @@ static void sines_and_cosines(const double *x, double *s, double *c)
             + z * (-2.7557317270560326e-07 + z * (2.0876146024689747e-09 + z * -1.1382614868556325e-11))));
         const double sine = a + (a * z * odd + low * rest);
         const double cosine = rest + (((1.0 - rest) - half) + (z * z * even - a * low));
-        const int quarter = (int)count;
-        const double s0 = quarter & 1 ? cosine : sine;
-        const double c0 = quarter & 1 ? sine : cosine;
-        s[i] = quarter & 2 ? -s0 : s0;
-        c[i] = (quarter + 1) & 2 ? -c0 : c0;
-        far |= !near;
+    const int quarter = (int)count;
+    const double s0 = quarter & 1 ? cosine : sine;
+    const double c0 = quarter & 1 ? sine : cosine;
+    *sines = quarter & 2 ? -s0 : s0;
+    *cosines = (quarter + 1) & 2 ? -c0 : c0;
+    *all &= near;
+}
+#endif
+
+void fourbar_turns(int n, const double *x, double *t)
+{
+    whole all = {0};
+    int i = 0, near = 1;
+    all = ~all;
+    for (; i + WIDE <= n; i += WIDE) {
+        sines_and_cosines(&all, x + i, t + i, t + n + i);
     }
-    if (far) {
-        for (int i = 0; i < NT; ++i) {
-            if (!(fabs(x[i]) <= limit)) {
-                s[i] = sin(x[i]);
-                c[i] = cos(x[i]);
+    if (i < n) { /* fewer than a vector holds */
+        double rest[WIDE] = {0.0}, s[WIDE], c[WIDE];
+        for (int k = 0; k < n - i; ++k) {
+            rest[k] = x[i + k];
+        }
+        sines_and_cosines(&all, rest, s, c);
+        for (int k = 0; k < n - i; ++k) {
+            t[i + k] = s[k];
+            t[n + i + k] = c[k];
+        }
+    }
+    for (int k = 0; k < WIDE; ++k) {
+        near &= LANE(all, k) != 0;
+    }
+    if (!near) {
+        for (i = 0; i < n; ++i) {
+            if (!(fabs(x[i]) <= 1e5)) {
+                t[i] = sin(x[i]);
+                t[n + i] = cos(x[i]);
             }
         }
     }
@@ -76,5 +149,5 @@ void fourbar_trigonometry(const double q[FOURBAR_NQ], double t[2 * 3])
 {
     double x[NT];
     angles(q, x);
-    sines_and_cosines(x, t, t + NT);
+    fourbar_turns(NT, x, t);
 }

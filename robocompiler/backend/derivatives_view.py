@@ -8,6 +8,7 @@ from pathlib import Path
 
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.options import Real
+from robocompiler.backend.pair_printer import print_pairs
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.sharing import share_reciprocals, share_trigonometry
@@ -18,12 +19,13 @@ from robocompiler.symbolic.program import RobotProgram
 
 @dataclass(frozen=True)
 class SlopeKernel:
-    """One kernel as C text, and the statement that calls it."""
+    """One kernel as C text, `pairs` the same over pairs of numbers or empty, and the statement that calls it."""
 
     name: str
     summary: str
     prototype: str
     definition: str
+    pairs: str
     call: str
     file: str
 
@@ -46,6 +48,11 @@ class DerivativesView:
     routines: Mapping[str, Routine]
     angle_routine: Routine | None
 
+    @property
+    def paired(self) -> bool:
+        """Whether any kernel has a text over pairs."""
+        return any(kernel.pairs for kernel in self.kernels)
+
     def call(self, name: str) -> str:
         """The statement that calls a kernel, empty where it computes nothing."""
         return next((kernel.call for kernel in self.kernels if kernel.name == name), "")
@@ -65,6 +72,7 @@ def derivatives_view(program: RobotProgram, view: RobotView, real: Real) -> Deri
             summary=routine.summary,
             prototype=print_prototype(routine, function_name=name, real=real),
             definition=print_kernel(routine, function_name=name, real=real),
+            pairs=print_pairs(routine, function_name=name, real=real, sizes={}),
             call=f"{name}({arguments});",
             file=f"{name}.c",
         )

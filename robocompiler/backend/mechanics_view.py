@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robocompiler.backend.identifiers import unique_macros
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.options import Real
+from robocompiler.backend.pair_printer import print_pairs
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.sharing import TRIGONOMETRY, share_reciprocals, share_trigonometry
@@ -28,12 +29,13 @@ SMALL: dict[str, float] = {"double": 1e-9, "float": 1e-4}  # of the smallest piv
 
 @dataclass(frozen=True)
 class KernelView:
-    """One mechanical kernel as C text; `file` is the translation unit that holds it."""
+    """One mechanical kernel as C text, `pairs` the same over pairs of numbers or empty; `file` is its unit."""
 
     name: str
     summary: str
     prototype: str
     definition: str
+    pairs: str
     file: Path
 
 
@@ -61,6 +63,11 @@ class MechanicsView:
     routines: Mapping[str, Routine]
     angle_routine: Routine | None
 
+    @property
+    def paired(self) -> bool:
+        """Whether any kernel has a text over pairs."""
+        return any(kernel.pairs for kernel in self.kernels)
+
 
 def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> MechanicsView:
     """The view of a robot's mechanics."""
@@ -79,6 +86,7 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
             summary=kernel.summary,
             prototype=print_prototype(kernel, function_name=name, real=real, sizes=inputs),
             definition=print_kernel(kernel, function_name=name, real=real, sizes=inputs),
+            pairs=print_pairs(kernel, function_name=name, real=real, sizes=inputs),
             file=Path(f"{name}.c"),
         )
 

@@ -30,14 +30,17 @@ class Division:
 
 def divide(program: StraightLine, length: int) -> Division:
     """Cut the operations, in order, into parts of at most `length`, and place the values that cross."""
-    operations = [i for i, value in enumerate(program.values) if isinstance(value, Operation)]
-    parts = [tuple(operations[k : k + length]) for k in range(0, len(operations), length)]
+    return divide_order([value.operands if isinstance(value, Operation) else None for value in program.values], length)
+
+
+def divide_order(operands: Sequence[Sequence[int] | None], length: int) -> Division:
+    """The same for anything that is computed in order from earlier things; None for what is at hand everywhere."""
+    computed = [index for index, below in enumerate(operands) if below is not None]
+    parts = [tuple(computed[k : k + length]) for k in range(0, len(computed), length)]
     home = {index: number for number, part in enumerate(parts) for index in part}
     last: dict[int, int] = {}
-    for index in operations:
-        value = program.values[index]
-        assert isinstance(value, Operation)
-        for operand in value.operands:
+    for index in computed:
+        for operand in operands[index] or ():
             if operand in home and home[operand] != home[index]:
                 last[operand] = max(last.get(operand, 0), home[index])
     slot: dict[int, int] = {}

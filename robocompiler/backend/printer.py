@@ -9,7 +9,7 @@ re-associated, so the rounding is CasADi's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from robocompiler.backend.c_operations import LIBM_FUNCTIONS, REPEATED_OPERANDS, CReal, Expression
@@ -61,13 +61,32 @@ def print_kernel(
 
 
 def _print_parts(kernel: Routine, name: str, real: Real, sizes: Mapping[str, str], static: bool) -> str:
-    """The parts as static functions that no compiler inlines again, and the function that calls them in turn."""
     division = divide(kernel.program, PART)
-    inputs, outputs = printed_arguments(kernel)
-    arguments = [argument.name for argument in (*inputs, *outputs)]
-    prefix = _local_prefix([*arguments, "w"])
+    prefix = local_prefix([*(argument.name for argument in (*kernel.inputs, *kernel.outputs)), "w"])
+    bodies = part_bodies(kernel, division, CReal(real), prefix)
+    return part_functions(kernel, name, real, sizes, bodies, f"{real} w[{max(division.work, 1)}]", static=static)
+
+
+def part_functions(
+    kernel: Routine,
+    name: str,
+    real: Real,
+    sizes: Mapping[str, str],
+    bodies: Sequence[Sequence[str]],
+    work: str,
+    *,
+    static: bool = False,
+) -> str:
+    """The parts as static functions that no compiler inlines again, and the function `name` that calls them in turn.
+
+    `work` declares the array `w` that hands values on; a single part becomes the function itself.
+    """
+    whole = _signature(kernel, name, real, sizes, static)
+    if len(bodies) == 1:
+        return "\n".join(
+            [whole, "{", *(_INDENT + line for line in [*_silenced(kernel, bodies[0]), *bodies[0]]), "}", ""]
+        )
     keep = f"{name.upper()}_PART"
-    work = max(division.work, 1)
     texts = [
         "#if defined(__GNUC__)",
         f"#define {keep} static __attribute__((noinline)) void",
@@ -76,21 +95,28 @@ def _print_parts(kernel: Routine, name: str, real: Real, sizes: Mapping[str, str
         "#endif",
         "",
     ]
-    whole = _signature(kernel, name, real, sizes, static)
     parameters = whole[whole.index("(") + 1 : -1].replace("\n", " ")
-    parameters = " ".join(parameters.split()) + f", {real} w[{work}]"
-    for number, body in enumerate(part_bodies(kernel, division, CReal(real), prefix)):
-        text = "\n".join(body)
-        unused = [f"(void){argument};" for argument in (*arguments, "w") if not re.search(rf"\b{argument}\[", text)]
+    parameters = " ".join(parameters.split()) + f", {work}"
+    for number, body in enumerate(bodies):
         texts += [
             f"{keep} {name}_part_{number}({parameters})",
             "{",
-            *(_INDENT + line for line in [*unused, *body]),
+            *(_INDENT + line for line in [*_silenced(kernel, body, "w"), *body]),
             "}",
             "",
         ]
-    calls = [f"{name}_part_{number}({', '.join(arguments)}, w);" for number in range(len(division.parts))]
-    return "\n".join([*texts, whole, "{", _INDENT + f"{real} w[{work}];", *(_INDENT + call for call in calls), "}", ""])
+    inputs, outputs = printed_arguments(kernel)
+    arguments = ", ".join([*(argument.name for argument in (*inputs, *outputs)), "w"])
+    calls = [f"{name}_part_{number}({arguments});" for number in range(len(bodies))]
+    return "\n".join([*texts, whole, "{", f"{_INDENT}{work};", *(_INDENT + call for call in calls), "}", ""])
+
+
+def _silenced(kernel: Routine, body: Sequence[str], *more: str) -> list[str]:
+    """Statements that keep compilers from telling of arguments that `body` does not use."""
+    inputs, outputs = printed_arguments(kernel)
+    text = "\n".join(body)
+    names = [*(argument.name for argument in (*inputs, *outputs)), *more]
+    return [f"(void){name};" for name in names if not re.search(rf"\b{name}\[", text)]
 
 
 def print_prototype(
@@ -159,7 +185,7 @@ class _Body:
         self._real = real
         self._uses = _use_counts(kernel.program)
         self._expressions: dict[int, Expression] = {}
-        self._prefix = _local_prefix(argument.name for argument in (*kernel.inputs, *kernel.outputs))
+        self._prefix = local_prefix(argument.name for argument in (*kernel.inputs, *kernel.outputs))
         self._named = 0
         self._lines: list[str] = []
 
@@ -237,7 +263,7 @@ def _use_counts(program: StraightLine) -> list[int]:
     return uses
 
 
-def _local_prefix(taken: Iterable[str]) -> str:
+def local_prefix(taken: Iterable[str]) -> str:
     """A prefix whose numbered names meet no argument name."""
     names = set(taken)
     prefix = "a"
