@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from robocompiler.backend.build import build_robot
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.compiler import find_toolchain
 from robocompiler.backend.head_start import HeadStart
-from robocompiler.backend.optimisation import STRAIGHT, optimised
+from robocompiler.backend.optimisation import LESS, STRAIGHT, optimised
 from robocompiler.backend.options import BuildOptions
 from robocompiler.compiler import run_front_end
 from robocompiler.symbolic.program import build_kinematics, with_mechanics
@@ -61,5 +62,7 @@ def test_a_failure_after_the_head_start_leaves_folder_and_lock_free(tmp_path: Pa
 def test_long_straight_line_units_are_optimised_less_unless_a_level_is_asked_for() -> None:
     units = [Unit("long", Path("long.c"), "x" * (STRAIGHT + 1)), Unit("short", Path("short.c"), "x")]
     default, chosen = find_toolchain("gcc"), find_toolchain("gcc", extra_flags=("-O3",))
-    assert [unit.flags for unit in optimised(units, default)] == [("-O1",), ()]
+    assert [unit.flags for unit in optimised(units, default)] == [LESS, ()]
+    wide = replace(units[0], flags=("-mavx2",))
+    assert [unit.flags for unit in optimised([wide], default)] == [(*LESS, "-mavx2")]
     assert [unit.flags for unit in optimised(units, chosen)] == [(), ()]
