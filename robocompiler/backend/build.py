@@ -19,8 +19,9 @@ from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.libraries import Libraries, link_libraries, remove_old
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.manifest import manifest_text
-from robocompiler.backend.optimisation import optimised
+from robocompiler.backend.numbers_apart import units_to_compile
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
+from robocompiler.backend.stage import write_stage
 from robocompiler.backend.toolchain import CompilePool, Toolchain
 from robocompiler.backend.writer import write_files
 from robocompiler.symbolic.program import RobotProgram
@@ -149,8 +150,8 @@ def _compile(
     seconds: dict[str, float],
 ) -> tuple[BuildPlan, Libraries]:
     begin = time.monotonic()
-    units = optimised(emission.units, toolchain)
-    build = plan(units, folder=folder, toolchain=toolchain, headers=emission.headers, generator=VERSION)
+    apart = units_to_compile(emission.units, emission.prefix, toolchain)
+    build = plan(apart.units, folder=folder, toolchain=toolchain, headers=emission.headers, generator=VERSION)
     for decision in build.decisions:
         tell("plan", str(decision), 0.0)
     finished = {decision.unit.name for decision in build.decisions if decision.reused}
@@ -159,6 +160,7 @@ def _compile(
         finished.add(name)
         tell("compile", name, took)
 
+    write_stage(folder, apart.staged({decision.unit.name for decision in build.decisions if not decision.reused}))
     try:
         pool.add(build.jobs())
         pool.finish(done)
@@ -167,11 +169,14 @@ def _compile(
         raise
     seconds["compile"] = time.monotonic() - begin
     begin = time.monotonic()
-    support = [d.object for d in build.decisions if d.unit.name in emission.module_support]
+    objects = {decision.unit.name: decision.object for decision in build.decisions}
+
+    def whole(name: str) -> list[Path]:
+        return [objects[name], *(objects[numbers] for numbers in (apart.numbers.get(name),) if numbers)]
+
+    support = [path for name in emission.module_support for path in whole(name)]
     wanted: dict[str, Sequence[Path]] = {
-        f"lib{emission.prefix}_{d.unit.name}.so": [d.object, *support]
-        for d in build.decisions
-        if d.unit.name in emission.module_units
+        f"lib{emission.prefix}_{name}.so": [*whole(name), *support] for name in emission.module_units
     }
     wanted[f"lib{emission.prefix}.so"] = build.objects
     commit(build)

@@ -7,28 +7,24 @@ when every text is there.
 
 from __future__ import annotations
 
-import shutil
 import signal
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Self
 
-from robocompiler.backend.cache import CACHE_FOLDER, plan
+from robocompiler.backend.cache import plan
 from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
 from robocompiler.backend.lock import build_lock
-from robocompiler.backend.optimisation import optimised
+from robocompiler.backend.numbers_apart import units_to_compile
 from robocompiler.backend.options import BuildOptions, Progress
+from robocompiler.backend.stage import AHEAD, clear_stages, write_stage
 from robocompiler.backend.toolchain import CompilePool, Toolchain, toolchain_for
-from robocompiler.errors import CompileError
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.version import VERSION
-
-STAGE = "ahead"  # folder in the cache
 
 
 class HeadStart:
@@ -92,26 +88,18 @@ class HeadStart:
         self.toolchain = toolchain_for(self._options)
         self._held.enter_context(build_lock(self.folder, message=self._wait))
         self.pool = self._held.enter_context(CompilePool(self.toolchain, self._options.workers, ahead=True))
-        units, headers = optimised(self.emission.units, self.toolchain), self.emission.headers
+        units = units_to_compile(self.emission.units, self.emission.prefix, self.toolchain).units
+        headers = self.emission.headers
         build = plan(units, folder=self.folder, toolchain=self.toolchain, headers=headers, generator=VERSION)
-        stage = self.folder / CACHE_FOLDER / STAGE
+        stage = self.folder / AHEAD
         if jobs := build.jobs():
-            _write(stage, {**headers, **{unit.source.as_posix(): unit.text for unit in units}})
-        self.pool.add([replace(job, source=stage / job.source.name, include=(stage,)) for job in jobs])
+            write_stage(stage, {**headers, **{unit.source.as_posix(): unit.text for unit in units}})
+        self.pool.add([replace(j, source=stage / j.source.relative_to(self.folder), include=(stage,)) for j in jobs])
 
     def _wait(self, text: str) -> None:
         if self._progress is not None:
             self._progress("wait", text, 0.0)
 
     def clean(self) -> None:
-        """Remove the folder that was compiled from; after a failure it stays, for the command in the message."""
-        shutil.rmtree(self.folder / CACHE_FOLDER / STAGE, ignore_errors=True)
-
-
-def _write(folder: Path, files: Mapping[str, str]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CompileError(f"cannot write into {folder}: {error.filename or ''}: {error.strerror}") from None
+        """Remove what was compiled from."""
+        clear_stages(self.folder)
