@@ -30,7 +30,7 @@ _PARTS = re.compile(
     rf"""(?P<skipped> /\*.*?\*/                         # comments
       | ^[ ]*\#(?:[^\n]|(?<=\\)\n)*                     # directives, with their continuations
       | "(?:[^"\\\n]|\\.)*"                             # strings
-      | \bstatic\ const\ [^;(]*=[^;]*; )                # tables, whose entries C wants constant
+      | static\ const\ [^;(]*=[^;]*; )                # tables, whose entries C wants constant
       | (?P<number> \(-{_NUMBER}\) | (?<![\w.]){_NUMBER}(?![\w.]) )""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -43,6 +43,10 @@ class Apart:
     units: tuple[Unit, ...]
     numbers: Mapping[str, str]
 
+    def __add__(self, other: Apart) -> Apart:
+        """Both, in this order."""
+        return Apart((*self.units, *other.units), {**self.numbers, **other.numbers})
+
     def staged(self, names: Container[str]) -> dict[str, str]:
         """{path: text} of the pairs among the units `names`, to be written before they are compiled."""
         return {
@@ -50,6 +54,9 @@ class Apart:
             for unit in self.units
             if unit.name in names and unit.source.is_relative_to(APART)
         }
+
+
+NOTHING = Apart((), {})
 
 
 def units_to_compile(units: Iterable[Unit], prefix: str, toolchain: Toolchain) -> Apart:
