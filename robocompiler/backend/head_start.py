@@ -22,8 +22,9 @@ from robocompiler.backend.identifiers import c_identifier
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.numbers_apart import NOTHING, Apart, units_to_compile
 from robocompiler.backend.options import BuildOptions, Progress, Real
+from robocompiler.backend.rendering import keep_parsed
 from robocompiler.backend.side_task import SideTask
-from robocompiler.backend.stage import AHEAD, clear_stages, write_stage
+from robocompiler.backend.stage import AHEAD, TEMPLATES, clear_stages, write_stage
 from robocompiler.backend.toolchain import CompilePool, Toolchain, toolchain_for
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.version import VERSION
@@ -123,15 +124,16 @@ class HeadStart:
         """
 
         check_printable(program)
-        toolchain = None if self._options.emit_only else toolchain_for(self._options)
+        self._folder = self._output / c_identifier(program.name) if self._folder is None else self._folder
+        toolchain = self.toolchain = None if self._options.emit_only else toolchain_for(self._options)
+        if toolchain is not None:
+            self._held.enter_context(build_lock(self.folder, message=self._wait))
+            keep_parsed(self.folder / TEMPLATES)
         self._printing = SideTask(lambda: _print(program, self._options.real, toolchain))
         self._held.callback(self._printing.stop)
-        self._folder = self._output / c_identifier(program.name) if self._folder is None else self._folder
         if toolchain is None:
-            return
-        self.toolchain = toolchain
-        self._held.enter_context(build_lock(self.folder, message=self._wait))
-        self._pool = self._held.enter_context(CompilePool(self.toolchain, self._options.workers, ahead=True))
+            return  # texts are all that is asked for
+        self._pool = self._held.enter_context(CompilePool(toolchain, self._options.workers, ahead=True))
         self._starting = threading.Thread(target=self._start, name="robocompiler-head-start")
         self._starting.start()
         self._held.callback(self._end)

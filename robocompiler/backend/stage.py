@@ -1,4 +1,4 @@
-"""Puts the texts that only a compile under way needs into the cache; a build that succeeds removes them."""
+"""Where a compile under way keeps texts in the cache; a build that succeeds removes those that nobody needs again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from robocompiler.errors import CompileError
 
 AHEAD = Path(CACHE_FOLDER) / "ahead"  # what is compiled before the output folder is written
 APART = Path(CACHE_FOLDER) / "apart"  # code and numbers of long units: see `numbers_apart`
+
+TEMPLATES = Path(CACHE_FOLDER) / "templates"  # parsed ones, kept between builds
 
 
 def write_stage(folder: Path, files: Mapping[str, str]) -> None:
