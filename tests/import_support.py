@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from robocompiler.errors import ModelError, Problem
-from robocompiler.importers.options import ImportOptions
-from robocompiler.importers.read_model import DEFAULTS, Imported, import_model
+from robocompiler.importers.import_model import Imported, import_model
+from robocompiler.importers.options import DEFAULTS, ImportOptions
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.model import Mechanism
 

@@ -9,8 +9,8 @@ import pytest
 from import_engines import compare_with_mujoco, tree_of
 from import_support import imported, written
 
+from robocompiler.importers.import_model import Imported
 from robocompiler.importers.options import ImportOptions
-from robocompiler.importers.read_model import Imported
 from robocompiler.records.model import Mechanism
 
 SOLID = '<inertial pos="0.1 0.02 0" mass="1.5" diaginertia=".01 .02 .025"/>'

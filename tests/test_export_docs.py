@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 import robocompiler as rc
 from robocompiler.cli import robocompile
-from robocompiler.importers.read_model import import_model
+from robocompiler.importers.import_model import import_model
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.reader import read_mechanism
 

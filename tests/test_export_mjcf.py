@@ -24,7 +24,7 @@ from robocompiler.exporters.mjcf import Exported, mjcf_text
 from robocompiler.exporters.mjcf_bodies import LEAST
 from robocompiler.exporters.notes import CHANGED, LEFT_OUT
 from robocompiler.graph.build import derive_topology
-from robocompiler.importers.read_model import Imported, import_model
+from robocompiler.importers.import_model import Imported, import_model
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.expressions import evaluate
 from robocompiler.records.joint_types import JointType

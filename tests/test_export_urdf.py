@@ -18,7 +18,7 @@ from robocompiler.errors import ModelError
 from robocompiler.export import Assembled, assembled
 from robocompiler.exporters.urdf import ExportedUrdf, urdf_text
 from robocompiler.graph.build import derive_topology
-from robocompiler.importers.read_model import Imported, import_model
+from robocompiler.importers.import_model import Imported, import_model
 from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import Mechanism, Reference
 from robocompiler.records.reader import mechanism_from_dict

@@ -12,7 +12,8 @@ from import_support import DATA, problems, written
 
 from robocompiler.errors import ModelError
 from robocompiler.importers import xml_reader
-from robocompiler.importers.read_model import import_model, is_foreign, read_model
+from robocompiler.importers.import_model import import_model
+from robocompiler.importers.read_model import is_foreign, read_model
 
 INERTIA = '<inertia ixx=".02" iyy=".03" izz=".04" ixy="0" ixz="0" iyz="0"/>'
 GOOD = {

@@ -12,8 +12,9 @@ from import_engines import compare_with_pinocchio, tree_of
 from import_support import DATA, at, imported, messages, problems, written
 
 from robocompiler.errors import ModelError
+from robocompiler.importers.import_model import import_model
 from robocompiler.importers.options import ImportOptions
-from robocompiler.importers.read_model import import_model, read_model
+from robocompiler.importers.read_model import read_model
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.joint_types import JointType
 from robocompiler.records.reader import read_mechanism

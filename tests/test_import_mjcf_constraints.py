@@ -11,8 +11,8 @@ from import_engines import tree_of
 from import_support import at, messages, problems
 from mjcf_text import RADIAN, body, engine, load, model, same_tree, world
 
+from robocompiler.importers.import_model import Imported
 from robocompiler.importers.options import ImportOptions
-from robocompiler.importers.read_model import Imported
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.expressions import evaluate
 from robocompiler.records.joint_types import JointType

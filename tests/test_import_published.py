@@ -10,8 +10,8 @@ import pytest
 from import_engines import compare_with_mujoco, tree_of
 from import_support import DATA, messages
 
+from robocompiler.importers.import_model import Imported, import_model
 from robocompiler.importers.options import ImportOptions
-from robocompiler.importers.read_model import Imported, import_model
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import CoordinateSum, Joint, Mechanism

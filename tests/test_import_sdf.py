@@ -11,7 +11,7 @@ import pytest
 from import_support import imported, messages, problems, written
 from sdf_writer import sdf_text
 
-from robocompiler.importers.read_model import Imported
+from robocompiler.importers.import_model import Imported
 from robocompiler.oracle.maximal import MaximalModel
 from robocompiler.records.expressions import evaluate
 from robocompiler.records.joint_types import JointType

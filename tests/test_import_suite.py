@@ -13,7 +13,7 @@ from import_support import DATA, at
 
 import robocompiler as rc
 from robocompiler.cli import robocompile
-from robocompiler.importers.read_model import import_model
+from robocompiler.importers.import_model import import_model
 from robocompiler.records.joint_types import JointType
 from robocompiler.records.model import Mechanism
 

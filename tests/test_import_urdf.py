@@ -293,7 +293,7 @@ def test_a_coupling_of_urdf_plus_relates_the_joints_from_the_common_ancestor(tmp
 
 
 def test_source_lines_of_the_records_are_those_of_the_file() -> None:
-    from robocompiler.importers.read_model import import_model
+    from robocompiler.importers.import_model import import_model
 
     records = import_model(DATA / "fourbar_leg.urdf").mechanism
     text = (DATA / "fourbar_leg.urdf").read_text().splitlines()

@@ -17,8 +17,8 @@ from robocompiler.analysis.repair_text import repair_text
 from robocompiler.analysis.repairing import Repair, repair_mechanism
 from robocompiler.errors import AssemblyError, RankError
 from robocompiler.graph.build import derive_topology
+from robocompiler.importers.import_model import import_model
 from robocompiler.importers.options import ImportOptions
-from robocompiler.importers.read_model import import_model
 from robocompiler.numerics.gap import CLEAR, NOISE
 from robocompiler.oracle.maximal import MaximalModel, freedoms
 from robocompiler.oracle.maximal_mp import PreciseModel

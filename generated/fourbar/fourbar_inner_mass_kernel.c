@@ -14,8 +14,8 @@ void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double t[6], co
     const double a3 = e[1];
     (void)q;
     const double a4 = 0.675 * a1;
-    const double a5 = a2 * (0.4375 + (0.3 * (((-0.07500000000000001) * a0) + a4)));
-    const double a6 = ((a3 * (0.12124000000000003 * a3)) + 0.4375) + (2.0 * a5);
+    const double a5 = 0.4375 + (0.3 * (((-0.07500000000000001) * a0) + a4));
+    const double a6 = ((a3 * (0.12124000000000003 * a3)) + 0.4375) + (2.0 * (a2 * a5));
     const double a7 = a0 * ((0.41500000000000004 * a0) + (0.059500000000000004 * a1));
     const double a8 = 0.3 * (a4 - (0.07500000000000001 * a0));
     const double a9 = (0.15427 + (((0.42625 - a7) + a8) + a8)) + (0.0013299999999999994 + (0.011250000000000007 + a7));

@@ -133,16 +133,6 @@ void fourbar_motions(const double q[FOURBAR_NQ], double twist[18])
     twist[17] = 0.9;
 }
 
-static const double reference[4] = {
-    0.7, (-0.349681659968634), (-1.106425580435992), 0.7561072404046261,
-};
-void fourbar_reference(double q[FOURBAR_NQ])
-{
-    for (int i = 0; i < FOURBAR_NQ; ++i) {
-        q[i] = reference[i];
-    }
-}
-
 void fourbar_recover(double q[FOURBAR_NQ])
 {
     fourbar_module_0_recover(q);

@@ -48,10 +48,11 @@ void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double t[6],
     const double a25 = a6 - a22;
     const double a26 = (a23 * (a23 * a16)) - ((a6 * a24) + (a25 * (a24 + (a25 * a11))));
     const double a27 = a12 * a22;
-    const double a28 = ((a6 * a27) + (a25 * ((a25 * a13) + a27))) - (a23 * ((a23 * (a8 + 0.9)) - (0.9 * a23)));
-    const double a29 = ((a15 * a26) - a28) * a18;
-    c[2] = a29;
-    c[0] = -((a26 + (a8 * a29)) * a14);
+    const double a28 = (a23 * (a8 + 0.9)) - (0.9 * a23);
+    const double a29 = (a15 * a26) - (((a6 * a27) + (a25 * ((a25 * a13) + a27))) - (a23 * a28));
+    const double a30 = a29 * a18;
+    c[2] = a30;
+    c[0] = -((a26 + (a8 * a30)) * a14);
     pivot[0] = -a13;
 }
 

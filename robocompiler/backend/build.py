@@ -19,8 +19,9 @@ from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.libraries import Libraries, link_libraries, remove_old
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.manifest import manifest_text
-from robocompiler.backend.optimisation import optimised
+from robocompiler.backend.numbers_apart import Apart, units_to_compile
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
+from robocompiler.backend.stage import write_stage
 from robocompiler.backend.toolchain import CompilePool, Toolchain
 from robocompiler.backend.writer import write_files
 from robocompiler.symbolic.program import RobotProgram
@@ -71,7 +72,7 @@ def build_robot(
         with build_lock(folder, message=lambda text: tell("wait", text, 0.0)):
             report = _write_text(program, emission, folder, options, modes, seconds)
     else:
-        report = _build(program, emission, folder, head.toolchain, head.pool, options, modes, tell, seconds)
+        report = _build(program, emission, folder, head, options, modes, tell, seconds)
         head.clean()
     return replace(report, digest=emission.digest, supports=dict(supports))
 
@@ -105,21 +106,23 @@ def _build(
     program: RobotProgram,
     emission: Emission,
     folder: Path,
-    toolchain: Toolchain,
-    pool: CompilePool,
+    head: HeadStart,
     options: BuildOptions,
     modes: Modes,
     tell: Progress,
     seconds: dict[str, float],
 ) -> BuildReport:
     """Write, compile and link; the manifest is replaced last and makes the new libraries the robot's."""
-    begin = time.monotonic()
+    begin, toolchain, pool = time.monotonic(), head.toolchain, head.pool
+    assert toolchain is not None and pool is not None
     name = f"{emission.prefix}.manifest.json"
     previous = _present(folder / name)
     # the old manifest stays listed until the end, so that the writer does not remove it as stale
     changed = write_files(folder, {**emission.files, **({name: previous} if previous is not None else {})})
     seconds["write"] = time.monotonic() - begin
-    build, libraries = _compile(emission, folder, toolchain, pool, tell, seconds)
+    later = emission.units[len(head.emission.units) if head.emission else 0 :]  # the first ones are printed ahead
+    apart = head.apart + units_to_compile(later, emission.prefix, toolchain)
+    build, libraries = _compile(emission, apart, folder, toolchain, pool, tell, seconds)
     manifest = manifest_text(program, emission, options.real, _build_record(toolchain, build, libraries), modes)
     changed += write_files(folder, {**emission.files, name: manifest})
     remove_old(folder, emission.prefix, (libraries.versioned, *_named_library(previous)))
@@ -142,6 +145,7 @@ def _named_library(manifest: bytes | None) -> tuple[str, ...]:
 
 def _compile(
     emission: Emission,
+    apart: Apart,
     folder: Path,
     toolchain: Toolchain,
     pool: CompilePool,
@@ -149,8 +153,7 @@ def _compile(
     seconds: dict[str, float],
 ) -> tuple[BuildPlan, Libraries]:
     begin = time.monotonic()
-    units = optimised(emission.units, toolchain)
-    build = plan(units, folder=folder, toolchain=toolchain, headers=emission.headers, generator=VERSION)
+    build = plan(apart.units, folder=folder, toolchain=toolchain, headers=emission.headers, generator=VERSION)
     for decision in build.decisions:
         tell("plan", str(decision), 0.0)
     finished = {decision.unit.name for decision in build.decisions if decision.reused}
@@ -159,6 +162,7 @@ def _compile(
         finished.add(name)
         tell("compile", name, took)
 
+    write_stage(folder, apart.staged({decision.unit.name for decision in build.decisions if not decision.reused}))
     try:
         pool.add(build.jobs())
         pool.finish(done)
@@ -167,11 +171,14 @@ def _compile(
         raise
     seconds["compile"] = time.monotonic() - begin
     begin = time.monotonic()
-    support = [d.object for d in build.decisions if d.unit.name in emission.module_support]
+    objects = {decision.unit.name: decision.object for decision in build.decisions}
+
+    def whole(name: str) -> list[Path]:
+        return [objects[name], *(objects[numbers] for numbers in (apart.numbers.get(name),) if numbers)]
+
+    support = [path for name in emission.module_support for path in whole(name)]
     wanted: dict[str, Sequence[Path]] = {
-        f"lib{emission.prefix}_{d.unit.name}.so": [d.object, *support]
-        for d in build.decisions
-        if d.unit.name in emission.module_units
+        f"lib{emission.prefix}_{name}.so": [*whole(name), *support] for name in emission.module_units
     }
     wanted[f"lib{emission.prefix}.so"] = build.objects
     commit(build)

@@ -54,21 +54,37 @@ LIBM_FUNCTIONS = frozenset(_CALLS.values())
 #: Operations whose text repeats an operand, and how often: the operand must then be a name or a literal.
 REPEATED_OPERANDS = {casadi.OP_SQ: 2, casadi.OP_SIGN: 3}
 
+FOLD = 56  # longest expression that is written into its user, in characters
+NOMINAL = 16  # characters of a number of the robot, for this count
+
+#: Numbers that belong to equations and not to a robot.
+PLAIN_NUMBERS = frozenset((0.0, 0.5, 1.0, 2.0))
+
 _NAMES = {value: name for name, value in vars(casadi).items() if name.startswith("OP_") and isinstance(value, int)}
 
 
 class Expression(NamedTuple):
-    """A C expression.  `atomic` needs no parentheses as an operand; `boolean` has type int and value 0 or 1."""
+    """A C expression.  `atomic` needs no parentheses as an operand; `boolean` has type int and value 0 or 1.
+
+    excess: characters of `text` beyond those that it would have with numbers of NOMINAL characters: what is written
+    into what must not depend on the digits of numbers, or an edit of one number would change the whole text.
+    """
 
     text: str
     atomic: bool
     boolean: bool = False
     call: bool = False
+    excess: int = 0
 
     @property
     def nested(self) -> str:
         """The text as it may stand beside any operator."""
         return self.text if self.atomic else f"({self.text})"
+
+    @property
+    def short(self) -> bool:
+        """Whether it may be written into its user instead of getting a name: neither a call nor long."""
+        return not self.call and len(self.text) - self.excess <= FOLD
 
 
 @dataclass(frozen=True)
@@ -93,13 +109,14 @@ class CReal:
             huge = "HUGE_VALF" if self.name == "float" else "HUGE_VAL"
             return Expression(huge if number > 0 else f"(-{huge})", atomic=True)
         text = repr(number) if self.name == "double" else _single(number) + "f"
-        return Expression(f"({text})" if text.startswith("-") else text, atomic=True)
+        text = f"({text})" if text.startswith("-") else text
+        return Expression(text, atomic=True, excess=0 if abs(number) in PLAIN_NUMBERS else len(text) - NOMINAL)
 
     def as_real(self, operand: Expression) -> Expression:
         """`operand` as a real number; a truth value becomes 0.0 or 1.0."""
         if not operand.boolean:
             return operand
-        return Expression(f"({self.name}){operand.nested}", atomic=True)
+        return Expression(f"({self.name}){operand.nested}", atomic=True, excess=operand.excess)
 
     def as_truth(self, operand: Expression) -> Expression:
         """`operand` as a truth value; a real is true unless it equals zero, so NaN is true as in CasADi."""
@@ -109,6 +126,10 @@ class CReal:
 
     def operation(self, code: int, operands: tuple[Expression, ...]) -> Expression:
         """The C expression of CasADi operation `code`; CompileError naming the operation if C99 libm has none."""
+        excess = sum(operand.excess for operand in operands) * REPEATED_OPERANDS.get(code, 1)
+        return self._operation(code, operands)._replace(excess=excess)
+
+    def _operation(self, code: int, operands: tuple[Expression, ...]) -> Expression:
         if code in _CONNECTIVES or code == casadi.OP_NOT:
             truths = [self.as_truth(operand).nested for operand in operands]
             text = f"!{truths[0]}" if code == casadi.OP_NOT else f" {_CONNECTIVES[code]} ".join(truths)

@@ -56,7 +56,7 @@ class CompilePool:
         `finish`, if more than one, so that the caller can work meanwhile."""
         self._toolchain = toolchain
         self._timeout = COMPILE_TIMEOUT if timeout is None else timeout
-        self._count = max(1, workers if workers is not None else _cores())
+        self._count = max(1, workers if workers is not None else cores())
         self._spare = min(1, self._count - 1) if ahead else 0
         self._turns = threading.Semaphore(self._count - self._spare)
         self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="robocompiler-cc")
@@ -222,7 +222,8 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS

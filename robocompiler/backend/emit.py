@@ -92,9 +92,11 @@ def emit(
     resolving = resolution_files(program, view, mechanics, real) if resolution and mechanics else {}
     charts = charts_files(program, view, mechanics, real) if mechanics and view.switching else {}
     more = {**driving, **motion, **charts, **lanes, **slopes, **resolving}
-    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **more})
+    name = f"{prefix}_identity.c"
+    nameless = {name: render("identity.c.j2", r=view)}  # with the reference, which counts, and no digest yet
+    digest = text_digest({**early.headers, **own, **early.sources, **dynamics, **more, **nameless})
     view = replace(view, digest=digest)
-    identity = {f"{prefix}_identity.c": render("identity.c.j2", r=view)}
+    identity = {name: render("identity.c.j2", r=view)}
     sources = {**early.sources, **dynamics, **identity, **_sources(more)}
     vectors = reference_vectors(program, dynamics=mechanics is not None and not mechanics.idle)
     driven = drive_vectors(program, vectors) if drives else None

@@ -34,14 +34,19 @@ class KinematicEmission:
     module_support: tuple[str, ...]
 
 
+def check_printable(program: RobotProgram) -> None:
+    """CompileError for a robot without a single coordinate: C has no arrays of length zero."""
+    if not program.closures.topology.nq:
+        raise CompileError(f"{program.name}: no joint of this robot can move, so there is nothing to compile")
+
+
 @paused_collection()
 def emit_kinematics(program: RobotProgram, real: Real = "double") -> KinematicEmission:
     """Render what depends on neither `program.mechanics` nor `program.drives`, which may still be None.
 
     CompileError for a robot without a single coordinate, and for constants that `real` cannot hold.
     """
-    if not program.closures.topology.nq:
-        raise CompileError(f"{program.name}: no joint of this robot can move, so there is nothing to compile")
+    check_printable(program)
     view = robot_view(program, real)
     prefix = view.prefix
     ports = ports_view(program, view.MACRO) if program.moves else None

@@ -10,7 +10,7 @@ import casadi
 
 from robocompiler.backend.c_operations import CReal, Expression
 from robocompiler.backend.options import Real
-from robocompiler.backend.parts import divide
+from robocompiler.backend.parts import Division, divide
 from robocompiler.backend.printer import PART, printed_arguments
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.straight_line import Constant, Load, Operation
@@ -33,7 +33,7 @@ def print_lanes(routine: Routine, real: Real) -> str:
     Outputs must not overlap inputs.  CompileError where C has no counterpart of an operation.
     """
     division = divide(routine.program, PART)
-    printer = _Lanes(routine, division.slot, CReal(real))
+    printer = _Lanes(routine, division, CReal(real))
     parameters = f"{_parameters(routine)}, lanes *__restrict__ w"
     arguments = ", ".join(a.name for group in printed_arguments(routine) for a in group)
     texts, calls = [], []
@@ -57,8 +57,8 @@ def _parameters(routine: Routine) -> str:
 
 
 class _Lanes:
-    def __init__(self, routine: Routine, slot: dict[int, int], real: CReal) -> None:
-        self._routine, self._slot, self._real = routine, slot, real
+    def __init__(self, routine: Routine, division: Division, real: CReal) -> None:
+        self._routine, self._slot, self._rank, self._real = routine, division.slot, division.rank, real
         self._prefix = "a"
         while any(argument.name.startswith(self._prefix) for argument in (*routine.inputs, *routine.outputs)):
             self._prefix += "a"
@@ -73,7 +73,7 @@ class _Lanes:
         for index in members:
             value = values[index]
             assert isinstance(value, Operation)
-            name = f"{self._prefix}{index}"
+            name = f"{self._prefix}{self._rank[index]}"
             if value.code in _ARITHMETIC:
                 operands = tuple(self._operand(operand, own, "") for operand in value.operands)
                 lines.append(f"const lanes {name} = {self._text(value.code, operands)};")
@@ -104,7 +104,7 @@ class _Lanes:
             return self._real.literal(value.value)
         if isinstance(value, Load):
             return Expression(f"{self._routine.inputs[value.argument].name}[{value.position}]{lane}", atomic=True)
-        name = f"{self._prefix}{index}" if index in own else f"w[{self._slot[index]}]"
+        name = f"{self._prefix}{self._rank[index]}" if index in own else f"w[{self._slot[index]}]"
         return Expression(name + lane, atomic=True)
 
     def _store(self, index: int, text: str) -> list[str]:

@@ -16,6 +16,7 @@ from robocompiler.backend.pair_printer import print_pairs
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.sharing import TRIGONOMETRY, share_reciprocals, share_trigonometry
+from robocompiler.backend.side_task import in_two_processes
 from robocompiler.backend.views import RobotView
 from robocompiler.records.joint_types import JOINT_SHAPES, velocity_names
 from robocompiler.records.model import CoordinateSum, Port
@@ -104,7 +105,7 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
         mass_literals = [literals([1e30], real)[0] for _ in mass_literals]
     ports = ports_view(program, view.MACRO)
     return MechanicsView(
-        kernels=[text(routine) for routine in shared.routines],
+        kernels=in_two_processes(text, shared.routines, [routine.operations for routine in shared.routines]),
         ne=mechanics.ne,
         nm=mechanics.nm,
         nf=ports.nf,

@@ -91,14 +91,21 @@ class _Printer:
         for operand in self._line.instructions[index].operands:  # type: ignore[union-attr]
             load = self._line.instructions[operand]
             if isinstance(load, PairLoad) and operand not in own:
-                lines.append(f"const pair {self._prefix}{operand} = {self._pair_load(load)};")
+                lines.append(f"const pair {self._name(operand)} = {self._pair_load(load)};")
                 own.add(operand)
         return lines
 
     def _definition(self, index: int, own: set[int]) -> str:
         instruction = self._line.instructions[index]
         kind = "pair" if isinstance(instruction, PAIRS) else self._real.name
-        return f"const {kind} {self._prefix}{index} = {self._text(instruction, own)};"
+        return f"const {kind} {self._name(index)} = {self._text(instruction, own)};"
+
+    def _name(self, index: int) -> str:
+        """Of a local; loads are named by their places, all else by rank, so that no number of the robot matters."""
+        load = self._line.instructions[index]
+        if isinstance(load, PairLoad):
+            return f"{self._prefix}{load.argument}_{load.positions[0]}_{load.positions[1]}"
+        return f"{self._prefix}{self._division.rank[index]}"
 
     def _text(self, instruction: Instruction, own: set[int]) -> str:
         if isinstance(instruction, Join):
@@ -132,7 +139,7 @@ class _Printer:
         if isinstance(instruction, PairLoad) and index not in own:
             return Expression(self._pair_load(instruction), atomic=True)
         if index in own:
-            return Expression(f"{self._prefix}{index}", atomic=True)
+            return Expression(self._name(index), atomic=True)
         place = f"w[{self._division.slot[index]}]"
         return Expression(place if isinstance(instruction, PAIRS) else f"{place}[0]", atomic=True)
 
@@ -147,7 +154,7 @@ class _Printer:
 
     def _kept(self, index: int) -> str:
         lane = "" if isinstance(self._line.instructions[index], PAIRS) else "[0]"
-        return f"w[{self._division.slot[index]}]{lane} = {self._prefix}{index};"
+        return f"w[{self._division.slot[index]}]{lane} = {self._name(index)};"
 
     def _store(self, number: int, own: set[int]) -> str:
         store = self._line.stores[number]

@@ -16,16 +16,18 @@ from robocompiler.backend.routine import Routine
 from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine
 from robocompiler.errors import CompileError
 
-_FOLD = 56  # longest expression that is written into its user instead of getting a name
-
 
 @dataclass(frozen=True)
 class Division:
-    """parts: the operations of each part, by value index; slot: place in the work array of a value that crosses."""
+    """parts: the operations of each part, by value index; slot: place in the work array of a value that crosses.
+
+    rank: which operation a value is; locals are named by it, so that no name depends on which numbers are equal.
+    """
 
     parts: tuple[tuple[int, ...], ...]
     slot: dict[int, int]
     work: int
+    rank: dict[int, int]
 
 
 def divide(program: StraightLine, length: int) -> Division:
@@ -53,7 +55,7 @@ def divide_order(operands: Sequence[Sequence[int] | None], length: int) -> Divis
                 work = max(work, slot[index] + 1)
         # a place read for the last time here may be written by later parts only
         free += sorted((slot[index] for index, end in last.items() if end == number and index in slot), reverse=True)
-    return Division(tuple(parts), slot, work)
+    return Division(tuple(parts), slot, work, {index: rank for rank, index in enumerate(computed)})
 
 
 def part_bodies(routine: Routine, division: Division, real: CReal, prefix: str) -> list[list[str]]:
@@ -82,10 +84,10 @@ class _Parts:
             expression = self._operation(value, operands)
             crossing, stored = self._division.slot.get(index), self._stores.get(index, [])
             once = self._uses[index] == 1 and crossing is None and not stored
-            if once and not expression.call and len(expression.text) <= _FOLD:
+            if once and expression.short:
                 local[index] = expression
                 continue
-            name = f"{self._prefix}{index}"
+            name = f"{self._prefix}{self._division.rank[index]}"
             kind = "int" if expression.boolean else self._real.name
             lines.append(f"const {kind} {name} = {expression.text};")
             local[index] = Expression(name, atomic=True, boolean=expression.boolean)

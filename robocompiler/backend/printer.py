@@ -26,7 +26,6 @@ PART = 1000  # operations of one part
 
 _INDENT = "    "
 _LINE = 100  # columns of a wrapped signature
-_FOLD = 56  # longest expression that is written into its user instead of getting a name
 
 
 def print_kernel(
@@ -233,7 +232,7 @@ class _Body:
             expression = self._real.operation(value.code, operands)
         except CompileError as error:
             raise CompileError(f"kernel {self._kernel.name}: {error}") from None
-        if self._uses[index] == 1 and not expression.call and len(expression.text) <= _FOLD:
+        if self._uses[index] == 1 and expression.short:
             self._expressions[index] = expression
         else:
             self._name(index, expression)

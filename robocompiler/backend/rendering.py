@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import jinja2
 
+from robocompiler.errors import CompileError
 from robocompiler.resources import templates_folder
 
 
@@ -20,6 +22,19 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,  # the output is C, not HTML; names hold only letters, digits and _ - . / space
     )
+
+
+def keep_parsed(folder: Path) -> None:
+    """Keep what parsing a template gives in `folder`, under digests of its text, for later processes.
+
+    CompileError when the file system refuses.
+    """
+    place = folder / jinja2.__version__
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CompileError(f"cannot make the folder {place}: {error.strerror}") from None
+    environment().bytecode_cache = jinja2.FileSystemBytecodeCache(str(place))
 
 
 def render(template: str, **values: object) -> str:

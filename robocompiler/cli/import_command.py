@@ -12,8 +12,8 @@ from robocompiler.cli.failures import EXIT_CODE_TEXT, json_text
 from robocompiler.cli.output import printable, write_error, write_out
 
 if TYPE_CHECKING:
+    from robocompiler.importers.import_model import Imported
     from robocompiler.importers.log import Note
-    from robocompiler.importers.read_model import Imported
 
 
 @robocompile.command("import", epilog=EXIT_CODE_TEXT, short_help="Turn a URDF, MJCF or SDF file into a mechanism file.")
@@ -34,8 +34,8 @@ def import_command(file: str, output: str | None, report: bool, as_json: bool, q
     What was assumed and what was left out is told, and stands at the head of the written file.
     """
     from robocompiler.backend.atomic import write_atomically
+    from robocompiler.importers.import_model import import_model
     from robocompiler.importers.options import ImportOptions
-    from robocompiler.importers.read_model import import_model
 
     if as_json and output is None:
         raise click.UsageError("--json needs --output, since the mechanism itself goes to standard output.")

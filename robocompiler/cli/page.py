@@ -26,7 +26,8 @@ class Source:
 
 def read_source(path: Path) -> tuple[Mechanism, Source]:
     """The records of a model file of any format, and what its import tells.  Raises ModelError."""
-    from robocompiler.importers.read_model import import_model, is_foreign, read_model
+    from robocompiler.importers.import_model import import_model
+    from robocompiler.importers.read_model import is_foreign, read_model
 
     if not is_foreign(path):
         return read_model(path), Source(path.name)

@@ -23,3 +23,6 @@ class ImportOptions:
     base: str = FIXED
     key: str = ""
     hinges: bool = True
+
+
+DEFAULTS = ImportOptions()

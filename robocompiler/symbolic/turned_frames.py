@@ -98,7 +98,10 @@ def _best_turn(link: Link, below: Sequence[Link], delta: float) -> float:
         angles = _angles(child.seat.R)
         if angles is not None and _movable(child) and not _plain(child.seat.R):
             candidates.append(angles.gamma)
-    return min(candidates, key=lambda turn: (_cost(link, below, delta, turn), candidates.index(turn)))
+    different = tuple(dict.fromkeys(candidates))  # mostly one, whose cost then does not matter
+    if len(different) == 1:
+        return different[0]
+    return min(different, key=lambda turn: (_cost(link, below, delta, turn), different.index(turn)))
 
 
 def _cost(link: Link, below: Sequence[Link], delta: float, turn: float) -> int:
