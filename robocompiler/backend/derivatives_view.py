@@ -76,7 +76,7 @@ def derivatives_view(program: RobotProgram, view: RobotView, real: Real) -> Deri
     return DerivativesView(
         kernels=tuple(text(routine) for routine in shared.routines),
         sizes={name: max(size, 1) for name, size in derivatives.sizes.items()},
-        needs_mass=derivatives.charts_differ,
+        needs_mass=derivatives.needs_mass,
         nt=shared.count,
         angles=angles,
         angles_call=angles_call,

@@ -19,7 +19,7 @@ and holding those of the port chart instead, by Y = -G^-1 (changes at the port c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ class DerivativesProgram:
     forward      q, e, m, g, s, r                 -> d udot/ds, d udot/du, d udot/df
 
     a must belong to the state: a = E udot + Edot u.  An argument without an entry is left out of its kernel; a kernel
-    whose output is empty computes nothing.  sizes: of lam, g, s and r; charts_differ: whether `inverse` needs m.
+    whose output is empty computes nothing.  sizes: of lam, g, s and r; needs_mass: whether `inverse` needs m.
     """
 
     multipliers: Kernel
@@ -60,7 +60,7 @@ class DerivativesProgram:
     inverse: Kernel
     forward: Kernel
     sizes: Mapping[str, int]
-    charts_differ: bool
+    needs_mass: bool
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -123,7 +123,7 @@ class _Stages:
             inverse=self._inverse(s, r),
             forward=self._forward(s, r),
             sizes={entry[0]: int(entry[2].numel()) for entry in (self.lam, self.g, self.s, self.r)},
-            charts_differ=self.mechanics.charts_differ,
+            needs_mass=self.needs_mass,
         )  # fmt: skip
 
     def _force_turning(self, closure: SX) -> SX:
@@ -177,44 +177,54 @@ class _Stages:
         self.r = ("r", "nonzeros of Q_u", cs.SX.sym("r", Q_u.nnz()))
         return kernel, cs.SX(Q_s.sparsity(), self.s[2]), cs.SX(Q_u.sparsity(), self.r[2])
 
-    def _held(self) -> tuple[SX, SX, SX]:
-        """Y_v, Y_a, Y_u (d, d): inner speeds and accelerations that hold those of the port chart."""
-        parts = (self.speed, self.acceleration, self.drift)
-        if not self.mechanics.charts_differ:
-            return tuple(cs.SX(len(self.independent), len(self.independent)) for _ in parts)
-        stacked = cs.sparsify(-cs.horzcat(*[part[self.independent, :] for part in parts]))
-        solved = self.mechanics.to_inner(stacked, self.E)
-        d = len(self.independent)
-        return solved[:, :d], solved[:, d : 2 * d], solved[:, 2 * d :]
+    @property
+    def needs_mass(self) -> bool:
+        """Whether inverse dynamics undoes accelerations of the port chart, which takes the mass matrix."""
+        return any(part.nnz() for part in self._at_port()[1:])
+
+    def _at_port(self) -> tuple[SX, SX, SX]:
+        """c_v, c_a, c_u (d, d): what the port chart's own speeds and accelerations change by, to be undone."""
+        return tuple(cs.sparsify(part[self.independent, :]) for part in (self.speed, self.acceleration, self.drift))
 
     def _to_port_columns(self, X: SX) -> SX:
         """X G^-1."""
         return self.mechanics.force_to_port(X.T, self.E).T if self.mechanics.charts_differ else X
 
     def _inverse(self, Q_s: SX, Q_u: SX) -> Kernel:
-        Y_v, Y_a, Y_u = self._held()
-        Q_u = Q_u + cs.mtimes(self.M, Y_u)
-        Q_s = Q_s + cs.mtimes(Q_u, Y_v) + cs.mtimes(self.M, Y_a)
-        both = [self._to_port_columns(self.mechanics.force_to_port(Q, self.E)) for Q in (Q_s, Q_u)]
-        outputs = [("tau_s", "row by row", row_major(both[0])), ("tau_u", "row by row", row_major(both[1]))]
+        c_v, c_a, c_u = self._at_port()
+        pushed = self._to_port_columns(self.mechanics.force_to_port(self.M, self.E)) if self.needs_mass else self.M
+        forced = [self.mechanics.force_to_port(Q, self.E) for Q in (Q_s, Q_u)]
+        by_u = self._to_port_columns(forced[1] - cs.mtimes(pushed, c_u))
+        by_s = self._to_port_columns(forced[0] - cs.mtimes(by_u, c_v) - cs.mtimes(pushed, c_a))
+        outputs = [("tau_s", "row by row", row_major(by_s)), ("tau_u", "row by row", row_major(by_u))]
         return self._kernel(
             "inverse_slopes_kernel", "d tau/ds and d tau/du of inverse dynamics, port chart.", outputs,
-            self.e, *((self.m,) if self.mechanics.charts_differ else ()), self.g, self.s, self.r,
+            self.e, *((self.m,) if self.needs_mass else ()), self.g, self.s, self.r,
         )  # fmt: skip
 
     def _forward(self, Q_s: SX, Q_u: SX) -> Kernel:
-        d = len(self.independent)
-        Y_v, Y_a, Y_u = self._held()
-        pushed = cs.mtimes(self.E.T, self.ports.tree_map.T)
-        solved, _ = solve_symmetric(self.M, cs.sparsify(cs.horzcat(Q_s, Q_u, pushed)))
-        along_u = -solved[:, d : 2 * d] - Y_u
-        along_s = -solved[:, :d] + cs.mtimes(along_u, Y_v) - Y_a
+        """G M~^-1 as a matrix of its own, or M~^-1 and then G column by column: whichever takes fewer operations."""
         G = self.mechanics.G_of(self.E)
+        H = solve_symmetric(self.M, cs.sparsify(G.T))[0].T
+
+        def solved(X: SX) -> SX:
+            return cs.mtimes(G, solve_symmetric(self.M, cs.sparsify(X))[0])
+
+        kernels = [self._forward_by(Q_s, Q_u, apply) for apply in (solved, lambda X: cs.mtimes(H, X))]
+        return min(kernels, key=lambda kernel: kernel.operations)
+
+    def _forward_by(self, Q_s: SX, Q_u: SX, apply: Callable[[SX], SX]) -> Kernel:
+        """The kernel, where apply(X) is G M~^-1 X."""
+        d = len(self.independent)
+        c_v, c_a, c_u = self._at_port()
+        columns = apply(cs.horzcat(Q_s, Q_u, cs.mtimes(self.E.T, self.ports.tree_map.T)))
+        along_u = self._to_port_columns(c_u - columns[:, d : 2 * d])
+        along_s = self._to_port_columns(c_a - columns[:, :d] - cs.mtimes(along_u, c_v))
         outputs = [
-            ("udot_s", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_s)))),
-            ("udot_u", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_u)))),
+            ("udot_s", "row by row", row_major(along_s)),
+            ("udot_u", "row by row", row_major(along_u)),
+            ("udot_f", "row by row", row_major(columns[:, 2 * d :])),
         ]
-        outputs.append(("udot_f", "row by row", row_major(cs.mtimes(G, solved[:, 2 * d :]))))
         return self._kernel(
             "forward_slopes_kernel", "d udot/ds, d udot/du and d udot/df of forward dynamics, port chart.", outputs,
             self.e, self.m, self.g, self.s, self.r,
