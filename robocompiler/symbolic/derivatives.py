@@ -29,6 +29,7 @@ from robocompiler.symbolic.closure_slopes import closure_slopes, directions_that
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve_symmetric
+from robocompiler.symbolic.held_speeds import own_change, parent_held
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.mechanics_program import row_major
@@ -93,13 +94,16 @@ class _Stages:
         self.forces = ("forces", "forces on the velocities", cs.SX.sym("forces", nv))
         self.lam = ("lam", "multipliers of the selected rows", cs.SX.sym("lam", multiplier_count(self.mechanics)))
         changes = closure_slopes(self.mechanics, self.E, self.v[2], self.a[2], self.lam[2])
-        self.parts = (changes.speed, changes.acceleration, changes.drift, self._force_turning(changes.turning))
+        turned = [own_change(self.topology, self.E, w)[self.independent, :] for w in (self.v[2], self.a[2])]
+        self.parts = (
+            changes.speed, changes.acceleration, changes.drift, self._force_turning(changes.turning), *turned
+        )  # fmt: skip
         g = cs.SX.sym("g", sum(part.nnz() for part in self.parts))
         self.g = ("g", "changes of dependents and of closure and port forces", g)
         ends = [0]
         for part in self.parts:
             ends.append(ends[-1] + part.nnz())
-        self.speed, self.acceleration, self.drift, self.turned = (
+        self.speed, self.acceleration, self.drift, self.turned, *self.ports_turned = (
             cs.SX(part.sparsity(), g[start:end])
             for part, start, end in zip(self.parts, ends[:-1], ends[1:], strict=True)
         )
@@ -158,10 +162,11 @@ class _Stages:
         sets = (Directions(E, self.speed, self.acceleration), Directions(nothing, E, self.drift))
         gravity = cs.SX(list(self.topology.mechanism.gravity))
         results = []
-        for directions, forces in zip(
-            sets, tree_slopes(mechanics.tree, self.v[2], self.a[2], gravity, sets), strict=True
-        ):
-            for field, change in (("damping", directions.y), ("armature", directions.z)):
+        found = tree_slopes(mechanics.tree, self.v[2], self.a[2], gravity, sets, parent_held(self.topology))
+        turned = (own_change(self.topology, E, w) for w in (self.v[2], self.a[2]))
+        own = [cs.sparsify(x + more) for x, more in zip((self.speed, self.acceleration), turned, strict=True)]
+        for changes, forces in zip((own, (E, self.drift)), found, strict=True):
+            for field, change in zip(("damping", "armature"), changes, strict=True):
                 for index, value in mechanics.joint_scalars(field).items():
                     forces[index, :] += value * change[index, :]
             results.append(cs.mtimes(E.T, cs.sparsify(forces)))
@@ -184,7 +189,12 @@ class _Stages:
 
     def _at_port(self) -> tuple[SX, SX, SX]:
         """c_v, c_a, c_u (d, d): what the port chart's own speeds and accelerations change by, to be undone."""
-        return tuple(cs.sparsify(part[self.independent, :]) for part in (self.speed, self.acceleration, self.drift))
+        rows = self.independent
+        c_v, c_a = (
+            cs.sparsify(part[rows, :] + more)
+            for part, more in zip((self.speed, self.acceleration), self.ports_turned, strict=True)
+        )
+        return c_v, c_a, cs.sparsify(self.drift[rows, :])
 
     def _to_port_columns(self, X: SX) -> SX:
         """X G^-1."""

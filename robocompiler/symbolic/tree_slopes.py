@@ -95,9 +95,14 @@ class _State:
     axes: tuple[_Placed, ...]
 
 
-def tree_slopes(tree: LinkTree, v: SX, a: SX, gravity: SX, sets: tuple[Directions, ...]) -> tuple[SX, ...]:
-    """Changes (nv, d) of the Newton-Euler forces along every direction of each set, at tree velocities v and a."""
-    states = _states(tree, v, a, gravity)
+def tree_slopes(
+    tree: LinkTree, v: SX, a: SX, gravity: SX, sets: tuple[Directions, ...], parent_held: tuple[int, ...]
+) -> tuple[SX, ...]:
+    """Changes (nv, d) of the Newton-Euler forces along every direction of each set, at tree velocities v and a.
+
+    parent_held: first velocities of the balls whose speeds are held in the parent's axes (`held_speeds`).
+    """
+    states = _states(tree, v, a, gravity, parent_held)
     bodies = [_body(link, state) for link, state in zip(tree.links, states, strict=True)]
     for i in reversed(range(len(bodies))):
         parent = tree.links[i].parent
@@ -183,7 +188,7 @@ def _change(placed: _Placed, entries: tuple[SX | None, SX | None, SX | None]) ->
     return _Change(gamma, zeta)
 
 
-def _states(tree: LinkTree, v: SX, a: SX, gravity: SX) -> list[_State]:
+def _states(tree: LinkTree, v: SX, a: SX, gravity: SX, parent_held: tuple[int, ...]) -> list[_State]:
     ground = Spatial(Spatial.zero().angular, -gravity)
     states: list[_State] = []
     for link in tree.links:
@@ -199,7 +204,8 @@ def _states(tree: LinkTree, v: SX, a: SX, gravity: SX) -> list[_State]:
             relative, pushed = relative + _scaled(phi, v[axis.index]), pushed + _scaled(phi, a[axis.index])
         V = V_p + relative
         A = A_p + pushed + _cross_motion(V_p, relative)
-        held_V, held_A = (V, A) if link.axes_in_parent else (V_p, A_p)
+        held = link.axes_in_parent or link.axes[0].index in parent_held
+        held_V, held_A = (V, A) if held else (V_p, A_p)
         axes = []
         for axis, phi in zip(link.axes, twists, strict=True):
             zeta_q = _cross_motion(held_V, phi)
