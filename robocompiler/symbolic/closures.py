@@ -143,7 +143,7 @@ def chord_limbs(symbols: Symbols, chord: Chord) -> ChordLimbs:
     own, slot = symbols.coordinates(chord.joint), symbols.topology.slot(chord.joint)
     far, motions = traverse(limb_a.pose, joint, own, slot.v0, True)
     welded = AlignedJoint(JointType.FIXED, joint.A, joint.B, None, cs.SX(0))
-    return ChordLimbs(base, Limb(far, (*limb_a.motions, *motions)), limb_b, welded)
+    return ChordLimbs(base, Limb(far, (*limb_a.motions, *motions), Pose.identity()), limb_b, welded)
 
 
 def _own_limbs(symbols: Symbols, chord: Chord) -> tuple[tuple[str, ...], Limb, Limb, AlignedJoint]:

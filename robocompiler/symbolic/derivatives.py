@@ -29,7 +29,7 @@ from robocompiler.symbolic.closure_slopes import closure_slopes, directions_that
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve_symmetric
-from robocompiler.symbolic.held_speeds import own_change, parent_held
+from robocompiler.symbolic.held_speeds import parent_held, unheld
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.mechanics_program import row_major
@@ -94,9 +94,10 @@ class _Stages:
         self.forces = ("forces", "forces on the velocities", cs.SX.sym("forces", nv))
         self.lam = ("lam", "multipliers of the selected rows", cs.SX.sym("lam", multiplier_count(self.mechanics)))
         changes = closure_slopes(self.mechanics, self.E, self.v[2], self.a[2], self.lam[2])
-        turned = [own_change(self.topology, self.E, w)[self.independent, :] for w in (self.v[2], self.a[2])]
+        unheld_v, unheld_a = self._unheld(changes.speed)
         self.parts = (
-            changes.speed, changes.acceleration, changes.drift, self._force_turning(changes.turning), *turned
+            changes.speed, changes.acceleration, changes.drift, self._force_turning(changes.turning),
+            unheld_v[self.independent, :], unheld_a[self.independent, :],
         )  # fmt: skip
         g = cs.SX.sym("g", sum(part.nnz() for part in self.parts))
         self.g = ("g", "changes of dependents and of closure and port forces", g)
@@ -163,9 +164,9 @@ class _Stages:
         gravity = cs.SX(list(self.topology.mechanism.gravity))
         results = []
         found = tree_slopes(mechanics.tree, self.v[2], self.a[2], gravity, sets, parent_held(self.topology))
-        turned = (own_change(self.topology, E, w) for w in (self.v[2], self.a[2]))
-        own = [cs.sparsify(x + more) for x, more in zip((self.speed, self.acceleration), turned, strict=True)]
-        for changes, forces in zip((own, (E, self.drift)), found, strict=True):
+        more_v, more_a = self._unheld(self.speed)
+        along_q = (self.speed + more_v, self.acceleration + more_a)
+        for changes, forces in zip((along_q, (E, self.drift + more_v)), found, strict=True):
             for field, change in zip(("damping", "armature"), changes, strict=True):
                 for index, value in mechanics.joint_scalars(field).items():
                     forces[index, :] += value * change[index, :]
@@ -190,11 +191,20 @@ class _Stages:
     def _at_port(self) -> tuple[SX, SX, SX]:
         """c_v, c_a, c_u (d, d): what the port chart's own speeds and accelerations change by, to be undone."""
         rows = self.independent
-        c_v, c_a = (
+        c_v, c_a, c_u = (
             cs.sparsify(part[rows, :] + more)
-            for part, more in zip((self.speed, self.acceleration), self.ports_turned, strict=True)
+            for part, more in zip(
+                (self.speed, self.acceleration, self.drift), (*self.ports_turned, self.ports_turned[0]), strict=True
+            )
         )
-        return c_v, c_a, cs.sparsify(self.drift[rows, :])
+        return c_v, c_a, c_u
+
+    def _unheld(self, y: SX) -> tuple[SX, SX]:
+        """What the joints' own speeds and accelerations change by besides y and z (nv, d), along dq = E~."""
+        e_v, e_a, y_v = (
+            unheld(self.topology, x, w) for x, w in ((self.E, self.v[2]), (self.E, self.a[2]), (y, self.v[2]))
+        )
+        return e_v, cs.sparsify(e_a + y_v)
 
     def _to_port_columns(self, X: SX) -> SX:
         """X G^-1."""

@@ -2,10 +2,12 @@
 
 The speeds of a ball stand in the axes of its frame b, so that holding them turns the ball's angular velocity with every
 move of the ball; a rod's spin about itself would change the speeds of everything that the rod is linked to.  For a ball
-walked from a to b its angular velocity is therefore held in the parent's axes.  With y and z the changes of speeds and
-accelerations so seen, the changes of the joint's own are
+walked from a to b its angular velocity is therefore held in the parent's axes, and its angular acceleration but for the
+turn y x v that a change y of the speeds brings (that is what a spin does to the other axes).  With y and z the changes
+of speeds and accelerations so seen, the changes of the joint's own are
 
-    y - e x v,     z - e x a          along dq = e
+    y - e x v       z - e x a - y x v          along dq = e
+    y               z - y x v                  for a change y of the speeds alone
 
 The forces on the ball stay along its own axes.  Every other joint holds its own speeds; so does a ball on the world,
 whose axes see no motion of a parent.
@@ -36,8 +38,8 @@ def parent_held(topology: Topology) -> tuple[int, ...]:
     )
 
 
-def own_change(topology: Topology, E: SX, w: SX) -> SX:
-    """-e x w (nv, m) sparse, for every column e of E and the speeds or accelerations w (nv,): to be added to y or z."""
+def unheld(topology: Topology, E: SX, w: SX) -> SX:
+    """-e x w (nv, m) sparse at the balls so held, for every column e of E; w (nv,): speeds or accelerations."""
     result = cs.SX(*E.shape)
     for first in parent_held(topology):
         at = list(range(first, first + 3))
@@ -56,5 +58,6 @@ def limb_groups(topology: Topology, motions: Sequence[Motion]) -> list[Group]:
         if len(group) == 1:
             groups.append(Group(group, held_outer=not groups))  # the first link's inner frame stands still
         else:
-            groups.append(Group(group, outer=first not in backward, held_outer=first not in {*backward, *held}))
+            outer, steady = first not in backward, first in held
+            groups.append(Group(group, outer, held_outer=outer and not steady, steady=steady))
     return groups

@@ -68,8 +68,10 @@ class _Work:
         target[i, j] = target[i, j] + value if (i, j) in target else value
 
     def chord(self, limbs: ChordLimbs, first: int, wanted: Iterable[int]) -> None:
-        sides = [moving_limb(limb_groups(self.topology, limb.motions), self.v, self.a) for limb in (limbs.a, limbs.b)]
-        ends = _Ends(limbs, sides[0], sides[1])
+        sides = [
+            moving_limb(limb, limb_groups(self.topology, limb.motions), self.v, self.a) for limb in (limbs.a, limbs.b)
+        ]
+        ends = _Ends(limbs.base, *sides)
         for k in wanted:
             condition = limbs.rows[k].condition
             assert condition is not None
@@ -78,26 +80,26 @@ class _Work:
     def row(self, ends: _Ends, condition: Condition, row: int) -> None:
         force = self.lam[row]
         if isinstance(condition, PointDifference):
-            for k, answer in (ends.B.point - ends.A.point).answers.items():
+            for k, answer in (ends.B.point() - ends.A.point()).answers.items():
                 self.add("turn", row, k, answer.turn[condition.axis])
                 self.add("bend", row, k, answer.bend[condition.axis])
                 if answer.swing is not None:
                     self.add("swing", row, k, answer.swing[condition.axis])
             unit = cs.SX(cs.DM.eye(3).full()[:, condition.axis]) * force
-            self.moment(ends, "b", ends.B.point, unit)
-            self.moment(ends, "a", ends.A.point, -unit)
+            self.moment(ends.base, ends.B, ends.B.point(), unit)
+            self.moment(ends.base, ends.A, ends.A.point(), -unit)
         elif isinstance(condition, Offset):
-            x, d = ends.A.direction(condition.axis_a), ends.B.point - ends.A.point
+            x, d = ends.A.direction(condition.axis_a), ends.B.point() - ends.A.point()
             self.product(x, d, row)
-            self.moment(ends, "a", x, force * d.value)
-            self.moment(ends, "b", ends.B.point, force * x.value)
-            self.moment(ends, "a", ends.A.point, -force * x.value)
+            self.moment(ends.base, ends.A, x, force * d.value)
+            self.moment(ends.base, ends.B, ends.B.point(), force * x.value)
+            self.moment(ends.base, ends.A, ends.A.point(), -force * x.value)
         else:
             assert isinstance(condition, Alignment)
             z, x = ends.B.direction(condition.axis_b), ends.A.direction(condition.axis_a)
             self.product(z, x, row)
-            self.moment(ends, "b", z, force * x.value)
-            self.moment(ends, "a", x, force * z.value)
+            self.moment(ends.base, ends.B, z, force * x.value)
+            self.moment(ends.base, ends.A, x, force * z.value)
 
     def product(self, s: Tip, t: Tip, row: int) -> None:
         """The answers of s . t, and what the two vectors' own moves give to H."""
@@ -114,14 +116,14 @@ class _Work:
                 self.add("H", i, k, value)
                 self.add("H", k, i, value)
 
-    def moment(self, ends: _Ends, side: str, tip: Tip, force: SX) -> None:
-        groups = ends.limb(side).groups
-        for g, group in enumerate(groups):
+    def moment(self, base: tuple[str, ...], limb: MovingLimb, tip: Tip, force: SX) -> None:
+        """Note what a force on a tip of the limb turns."""
+        for g, group in enumerate(limb.groups):
             for motion in group.motions:
-                key = (ends.base, motion.index)
+                key = (base, motion.index)
                 value = cs.cross(tip.answers[motion.index].phi, force)
                 self.moments[key] = self.moments[key] + value if key in self.moments else value
-                self.paths[key] = groups[: g + 1]
+                self.paths[key] = limb.groups[: g + 1]
 
     def coupling(self, jacobian: SX, row: int) -> None:
         q, (columns, values) = self.symbols.q, _nonzeros(jacobian)
@@ -153,27 +155,12 @@ class _Work:
 
 
 @dataclass(frozen=True)
-class _End:
-    """One limb's frame at the chord."""
-
-    limb: MovingLimb
-    pose: Any
-
-    @property
-    def point(self) -> Tip:
-        return self.limb.point(self.pose.p)
-
-    def direction(self, axis: int) -> Tip:
-        return self.limb.direction(self.pose.R[:, axis])
-
-
 class _Ends:
-    def __init__(self, limbs: ChordLimbs, a: MovingLimb, b: MovingLimb) -> None:
-        self.base = limbs.base
-        self.A, self.B = _End(a, limbs.a.pose), _End(b, limbs.b.pose)
+    """The limbs of a chord."""
 
-    def limb(self, side: str) -> MovingLimb:
-        return (self.A if side == "a" else self.B).limb
+    base: tuple[str, ...]
+    A: MovingLimb
+    B: MovingLimb
 
 
 def _nonzeros(row: SX) -> tuple[list[int], SX]:

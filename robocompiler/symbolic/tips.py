@@ -9,7 +9,7 @@ and, seen from the base, the excess b of acceleration over a point of N at the s
     d(pddot) = bend_i = alpha x phi_i + omega x (omega x phi_i) + 2 (omega x omega_i) x u + omega_i x b
 
 and along a unit change of speed i by itself  d(pdot) = phi_i,  d(pddot) = 2 turn_i + swing_i,  where swing vanishes but
-for balls and free joints, whose several axes act together.
+for joints whose several axes act together and that are not `steady`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Any
 
 import casadi as cs
 
+from robocompiler.symbolic.branches import Limb
 from robocompiler.symbolic.joints import Motion
-from robocompiler.symbolic.spatial import skew
+from robocompiler.symbolic.spatial import Pose, skew
 
 SX = Any
 
@@ -34,12 +35,14 @@ class Group:
 
     outer: their axes are fixed in the outer frame (else in the inner one), and forces are measured along them;
     held_outer: their speeds are held along axes of the outer frame while the configuration changes.  For a single axis
-    all this is the same, and `held_outer` may be what is cheaper.
+    all this is the same, and `held_outer` may be what is cheaper.  steady: a change of its speeds comes with the change
+    of its accelerations that leaves no swing.
     """
 
     motions: tuple[Motion, ...]
     outer: bool = True
     held_outer: bool = True
+    steady: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,34 +93,52 @@ class Tip:
 
 @dataclass(frozen=True)
 class MovingLimb:
-    """A limb in motion: its groups outward, and the frames before, between and after them."""
+    """A limb in motion: its groups outward, and the frames before, between and after them.
+
+    pose: of the frame at its end; end: the same in the far frame of the last joint, constant.
+    """
 
     groups: tuple[Group, ...]
     frames: tuple[Frame, ...]
     v: SX
     a: SX
+    pose: Pose
+    end: Pose
 
-    def point(self, p: SX) -> Tip:
-        """The tip at the point p."""
-        return self._tip(p, lambda motion: motion.velocity_of(p))
+    def point(self) -> Tip:
+        """The origin of the end."""
+        return self._tip(self.pose.p, self.end.p, lambda motion: motion.velocity_of(self.pose.p))
 
-    def direction(self, e: SX) -> Tip:
-        """The direction e of the last link."""
-        return self._tip(e, lambda motion: _zero() if motion.omega is None else cs.cross(motion.omega, e))
+    def direction(self, axis: int) -> Tip:
+        """An axis of the end."""
+        e = self.pose.R[:, axis]
+        return self._tip(
+            e, self.end.R[:, axis], lambda motion: _zero() if motion.omega is None else cs.cross(motion.omega, e)
+        )
 
-    def _tip(self, value: SX, moved: Callable[[Motion], SX]) -> Tip:
+    def _phis(self, g: int, own: SX, moved: Callable[[Motion], SX]) -> list[SX]:
+        """phi of a group; the last ball's from `own`, the vector in its axes, whose zeros are seen (a rod's spin)."""
+        motions = self.groups[g].motions
+        if g + 1 < len(self.groups) or len(motions) != 3 or not self.groups[g].outer:
+            return [moved(motion) for motion in motions]
+        x, y, z = (motion.omega for motion in motions)
+        return [own[1] * z - own[2] * y, own[2] * x - own[0] * z, own[0] * y - own[1] * x]
+
+    def _tip(self, value: SX, own: SX, moved: Callable[[Motion], SX]) -> Tip:
         """From the tip inward: u and c sum what the joints beyond a frame give, b = c + omega x u."""
         u, c = _zero(), _zero()
         answers: dict[int, Answer] = {}
         for g in reversed(range(len(self.groups))):
             group, inner, outer = self.groups[g], self.frames[g], self.frames[g + 1]
-            phis = [moved(motion) for motion in group.motions]
+            phis = self._phis(g, own, moved)
             speed = _sum(phi * self.v[m.index] for m, phi in zip(group.motions, phis, strict=True))
             pushed = _sum(phi * self.a[m.index] for m, phi in zip(group.motions, phis, strict=True))
             several = len(group.motions) > 1
             frame, beyond = (inner, u + speed) if group.held_outer else (outer, u)
             spin = _sum(m.omega * self.v[m.index] for m in group.motions if m.omega is not None)
-            turns = [cs.cross(frame.omega, phi) + _turned(m, beyond) for m, phi in zip(group.motions, phis, strict=True)]
+            turns = [
+                cs.cross(frame.omega, phi) + _turned(m, beyond) for m, phi in zip(group.motions, phis, strict=True)
+            ]
             if several:  # the turns' sum, whichever frame holds the axes
                 coriolis = cs.cross(frame.omega, speed) + cs.cross(spin, beyond)
             else:
@@ -126,7 +147,7 @@ class MovingLimb:
             b = (c_in if group.held_outer else c) + cs.cross(frame.omega, beyond)
             for m, phi, turn in zip(group.motions, phis, turns, strict=True):
                 swing = None
-                if several:
+                if several and not group.steady:
                     swing = cs.cross(spin, phi) - _turned(m, speed)
                     swing = swing if group.held_outer else -swing
                 answers[m.index] = Answer(phi, turn, swing, _bend(frame, m, phi, beyond, b))
@@ -134,7 +155,7 @@ class MovingLimb:
         return Tip(value, u, c, answers)
 
 
-def moving_limb(groups: Sequence[Group], v: SX, a: SX) -> MovingLimb:
+def moving_limb(limb: Limb, groups: Sequence[Group], v: SX, a: SX) -> MovingLimb:
     """The limb at velocities v and accelerations a (nv,) of all joints."""
     frames = [Frame(_zero(), _zero())]
     for group in groups:
@@ -143,7 +164,7 @@ def moving_limb(groups: Sequence[Group], v: SX, a: SX) -> MovingLimb:
         pushed = _sum(m.omega * a[m.index] for m in turns)
         inner = frames[-1]
         frames.append(Frame(inner.omega + spin, inner.alpha + pushed + cs.cross(inner.omega, spin)))
-    return MovingLimb(tuple(groups), tuple(frames), v, a)
+    return MovingLimb(tuple(groups), tuple(frames), v, a, limb.pose, limb.end)
 
 
 def grouped(motions: Sequence[Motion]) -> list[tuple[Motion, ...]]:

@@ -204,13 +204,14 @@ def _states(tree: LinkTree, v: SX, a: SX, gravity: SX, parent_held: tuple[int, .
             relative, pushed = relative + _scaled(phi, v[axis.index]), pushed + _scaled(phi, a[axis.index])
         V = V_p + relative
         A = A_p + pushed + _cross_motion(V_p, relative)
-        held = link.axes_in_parent or link.axes[0].index in parent_held
-        held_V, held_A = (V, A) if held else (V_p, A_p)
+        steady = link.axes[0].index in parent_held
+        held_V, held_A = (V, A) if link.axes_in_parent or steady else (V_p, A_p)
         axes = []
         for axis, phi in zip(link.axes, twists, strict=True):
             zeta_q = _cross_motion(held_V, phi)
             gamma_q = _cross_motion(held_A, phi) + _cross_motion(held_V, zeta_q)
-            axes.append(_Placed(axis, phi, zeta_q, gamma_q, _cross_motion(V + V_p, phi)))
+            between = Spatial(2 * zeta_q.angular, 2 * zeta_q.linear) if steady else _cross_motion(V + V_p, phi)
+            axes.append(_Placed(axis, phi, zeta_q, gamma_q, between))
         states.append(_State(pose, V, A, tuple(axes)))
     return states
 
