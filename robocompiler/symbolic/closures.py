@@ -151,9 +151,9 @@ def _own_limbs(symbols: Symbols, chord: Chord) -> tuple[tuple[str, ...], Limb, L
     joint = symbols.joints[chord.joint]
     branch, end = _base_branch(symbols, chord, joint)
     base = first_frame(symbols, branch, end)
-    limbs = (walk(symbols, base, side, frame) for side, frame in ((chord.branch_a, joint.A), (chord.branch_b, joint.B)))
+    limb_a, limb_b = walk(symbols, base, chord.branch_a, joint.A), walk(symbols, base, chord.branch_b, joint.B)
     moving = any(symbols.joints[name].kind is not JointType.FIXED for name in branch)
-    return (_first_moving(symbols, branch) if moving else (chord.joint,), *limbs, joint)
+    return (_first_moving(symbols, branch) if moving else (chord.joint,)), limb_a, limb_b, joint
 
 
 def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:

@@ -18,7 +18,6 @@ from typing import Any
 
 import casadi as cs
 
-from robocompiler.graph.topology import Topology
 from robocompiler.symbolic.closures import ChordLimbs, ClosureProgram, chord_limbs
 from robocompiler.symbolic.held_speeds import limb_groups
 from robocompiler.symbolic.manifold import coordinate_rates
