@@ -5,9 +5,8 @@ At a state (q, v, a) with C v = 0, C a + Cdot v = 0 and multipliers lambda of th
 
     R_p y = -turn E_k        R_p z = -bend E_k - (2 turn + swing) y
     R_p z = -(2 turn + swing) E_k      for a change dv = E_k of the speeds themselves
-    S_jk  = E_j^T H E_k                what the turning of the closure forces gives to speed j
 
-module by module, with the matrices of `row_slopes`.
+module by module, with the matrices of `row_slopes`.  H = d(C^T lambda)/dx goes with them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import casadi as cs
 
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve
-from robocompiler.symbolic.manifold import coordinate_rates
 from robocompiler.symbolic.reduction import Module
 from robocompiler.symbolic.row_slopes import row_slopes
 
@@ -28,8 +26,10 @@ SX = Any
 
 @dataclass(frozen=True)
 class ClosureSlopes:
-    """speed, acceleration (nv, d): changes of v and a along the columns of E~; drift (nv, d): change of a with dv = E~;
-    turning (d, d): S.  All sparse, dependents only."""
+    """speed, acceleration (nv, d): y and z along the columns of E~; drift (nv, d): z with dv = E~; turning (nv, nv): H.
+
+    All sparse, the first three at dependents only.
+    """
 
     speed: SX
     acceleration: SX
@@ -72,28 +72,9 @@ def closure_slopes(mechanics: Mechanics, E: SX, v: SX, a: SX, lam: SX) -> Closur
         _place(speed, dependents, y)
         _place(acceleration, dependents, solved(cs.mtimes(bend, E) + pushed))
         _place(drift, dependents, 2 * y + solved(cs.mtimes(swing, E)))
-    return ClosureSlopes(speed, acceleration, drift, cs.sparsify(cs.mtimes(E.T, cs.mtimes(rows.H, E))))
+    return ClosureSlopes(speed, acceleration, drift, rows.H)
 
 
 def _place(target: SX, rows: list[int], block: SX) -> None:
     for i, j in zip(*block.sparsity().get_triplet(), strict=True):
         target[rows[i], j] = block[i, j]
-
-
-def directions_that_move(mechanics: Mechanics, E: SX, expression: SX) -> tuple[list[int], SX, SX]:
-    """(columns of E that change an expression of q, their rows that do (nv, m) sparse, their rates of q (nq, m)).
-
-    All speeds of a ball joint count where its quaternion occurs: a row may not feel a spin, its Jacobian still does.
-    """
-    q, topology = mechanics.symbols.q, mechanics.topology
-    seen = set(cs.sparsify(cs.DM(cs.jacobian_sparsity(expression, q), 1)).sparsity().get_triplet()[1])
-    touched = [
-        slot.v0 + k for slot in topology.slots if seen & set(range(slot.q0, slot.q0 + slot.nq)) for k in range(slot.nv)
-    ]
-    columns = sorted(set(E[touched, :].sparsity().get_triplet()[1])) if touched else []
-    own = cs.SX(E.shape[0], len(columns))
-    if columns:
-        own[touched, :] = E[touched, columns]
-    own = cs.sparsify(own)
-    rates = [coordinate_rates(topology, q, own[:, k]) for k in range(len(columns))]
-    return columns, own, cs.horzcat(cs.SX(topology.nq, 0), *rates)

@@ -25,17 +25,19 @@ from typing import Any
 
 import casadi as cs
 
-from robocompiler.symbolic.closure_slopes import closure_slopes, directions_that_move, multiplier_count, multipliers
+from robocompiler.symbolic.closure_slopes import closure_slopes, multiplier_count, multipliers
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve_symmetric
 from robocompiler.symbolic.held_speeds import parent_held, unheld
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
+from robocompiler.symbolic.manifold import coordinate_rates
 from robocompiler.symbolic.mechanics_program import row_major
 from robocompiler.symbolic.ports import build_ports
+from robocompiler.symbolic.reduced_slopes import Motion, reduced_slopes
 from robocompiler.symbolic.reduction import Reduction
-from robocompiler.symbolic.tree_slopes import Directions, tree_slopes
+from robocompiler.symbolic.tree_slopes import Directions
 
 SX = Any
 Input = tuple[str, str, SX]
@@ -132,16 +134,19 @@ class _Stages:
         )  # fmt: skip
 
     def _force_turning(self, closure: SX) -> SX:
-        """E~^T d(C^T lambda + L_T^T f) E~ (d, d), at fixed lambda and f."""
+        """H of the closure and port forces together (nv, nv), at fixed lambda and f."""
         forces = cs.sparsify(cs.mtimes(self.ports.tree_map.T, self.f[2]))
         rows = sorted(set(forces.sparsity().get_triplet()[0]))
         total = cs.SX(closure)
-        if not rows:
-            return cs.sparsify(total)
-        felt = cs.densify(forces[rows])
-        columns, _, rates = directions_that_move(self.mechanics, self.E, felt)
-        if columns:
-            total[:, columns] += cs.mtimes(self.E[rows, :].T, cs.jtimes(felt, self.symbols.q, rates))
+        if rows:
+            felt = cs.densify(forces[rows])
+            seen = set(cs.sparsify(cs.DM(cs.jacobian_sparsity(felt, self.symbols.q), 1)).sparsity().get_triplet()[1])
+            for k in range(self.topology.tree_nv):
+                if seen & set(self.topology.moved_coordinates(k)):
+                    unit = cs.SX(self.topology.nv, 1)
+                    unit[k] = 1
+                    rates = coordinate_rates(self.topology, self.symbols.q, unit)
+                    total[rows, k] += cs.jtimes(felt, self.symbols.q, rates)
         return cs.sparsify(total)
 
     def _multipliers(self) -> Kernel:
@@ -159,19 +164,16 @@ class _Stages:
     def _slopes(self) -> tuple[Kernel, SX, SX]:
         """The kernel, and Q_s and Q_u as symbols."""
         E, mechanics = self.E, self.mechanics
-        nothing = cs.SX(*E.shape)
-        sets = (Directions(E, self.speed, self.acceleration), Directions(nothing, E, self.drift))
+        sets = (Directions(E, self.speed, self.acceleration), Directions(cs.SX(*E.shape), E, self.drift))
         gravity = cs.SX(list(self.topology.mechanism.gravity))
-        results = []
-        found = tree_slopes(mechanics.tree, self.v[2], self.a[2], gravity, sets, parent_held(self.topology))
+        motion = Motion(self.v[2], self.a[2], gravity, parent_held(self.topology))
+        results = reduced_slopes(mechanics.tree, motion, E, sets, self.turned)
         more_v, more_a = self._unheld(self.speed)
         along_q = (self.speed + more_v, self.acceleration + more_a)
-        for changes, forces in zip((along_q, (E, self.drift + more_v)), found, strict=True):
-            for field, change in zip(("damping", "armature"), changes, strict=True):
-                for index, value in mechanics.joint_scalars(field).items():
-                    forces[index, :] += value * change[index, :]
-            results.append(cs.mtimes(E.T, cs.sparsify(forces)))
-        Q_s, Q_u = cs.sparsify(results[0] - self.turned), cs.sparsify(results[1])
+        Q_s, Q_u = (
+            cs.sparsify(result + cs.mtimes(E.T, self._joint_forces(*changes)))
+            for result, changes in zip(results, (along_q, (E, self.drift + more_v)), strict=True)
+        )
         outputs = [("s", "nonzeros of Q_s", nonzeros(Q_s)), ("r", "nonzeros of Q_u", nonzeros(Q_u))]
         kernel = self._kernel(
             "slopes_kernel",
@@ -182,6 +184,14 @@ class _Stages:
         self.s = ("s", "nonzeros of Q_s", cs.SX.sym("s", Q_s.nnz()))
         self.r = ("r", "nonzeros of Q_u", cs.SX.sym("r", Q_u.nnz()))
         return kernel, cs.SX(Q_s.sparsity(), self.s[2]), cs.SX(Q_u.sparsity(), self.r[2])
+
+    def _joint_forces(self, y: SX, z: SX) -> SX:
+        """Changes (nv, d) of the forces of damping and armature with changes of the joints' own speeds."""
+        forces = cs.SX(*self.E.shape)
+        for field, change in (("damping", y), ("armature", z)):
+            for index, value in self.mechanics.joint_scalars(field).items():
+                forces[index, :] += value * change[index, :]
+        return cs.sparsify(forces)
 
     @property
     def needs_mass(self) -> bool:
