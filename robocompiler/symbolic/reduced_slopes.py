@@ -13,6 +13,7 @@ which is best for a leg that ends on a platform, say: its few joints all move wi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,12 +36,19 @@ class Motion:
     parent_held: tuple[int, ...]
 
 
-def reduced_slopes(tree: LinkTree, motion: Motion, E: SX, sets: tuple[Directions, Directions], H: SX) -> tuple[SX, SX]:
-    """Changes (d, d) of E^T (Newton-Euler forces) along each set; the first also less E^T H E, H (nv, nv)."""
+Sets = tuple[Directions, Directions]
+Way = Callable[[LinkTree, Motion, SX, Sets, SX], list[SX]]
+
+
+def reduced_slopes(tree: LinkTree, motion: Motion, E: SX, sets: Sets, H: SX, ways: Sequence[Way] = ()) -> tuple[SX, SX]:
+    """Changes (d, d) of E^T (Newton-Euler forces) along each set; the first also less E^T H E, H (nv, nv).
+
+    Every tree goes the way of `ways` (both, if empty) that takes the fewest operations, the first of equals.
+    """
     totals = [-cs.mtimes(E.T, cs.mtimes(_outside(H, tree), E)), cs.SX(E.shape[1], E.shape[1])]
     for part in root_trees(tree):
-        ways = [_by_columns(part, motion, E, sets, H), _by_axes(part, motion, E, sets, H)]
-        best = min(ways, key=operation_count)
+        found = [way(part, motion, E, sets, H) for way in (ways or WAYS)]
+        best = min(found, key=operation_count) if len(found) > 1 else found[0]
         totals = [total + more for total, more in zip(totals, best, strict=True)]
     return cs.sparsify(totals[0]), cs.sparsify(totals[1])
 
@@ -69,7 +77,8 @@ def _outside(H: SX, tree: LinkTree) -> SX:
     return cs.sparsify(rest)
 
 
-def _by_columns(tree: LinkTree, motion: Motion, E: SX, sets: tuple[Directions, Directions], H: SX) -> list[SX]:
+def by_columns(tree: LinkTree, motion: Motion, E: SX, sets: Sets, H: SX) -> list[SX]:
+    """The forces along every column of the lift."""
     own = _axes(tree)
     found = tree_slopes(tree, motion.v, motion.a, motion.gravity, sets, motion.parent_held)
     forces = [cs.sparsify(part[own, :]) for part in found]
@@ -77,7 +86,8 @@ def _by_columns(tree: LinkTree, motion: Motion, E: SX, sets: tuple[Directions, D
     return [cs.mtimes(E[own, :].T, part) for part in forces]
 
 
-def _by_axes(tree: LinkTree, motion: Motion, E: SX, sets: tuple[Directions, Directions], H: SX) -> list[SX]:
+def by_axes(tree: LinkTree, motion: Motion, E: SX, sets: Sets, H: SX) -> list[SX]:
+    """K_x, K_v and K_a of the open tree, then their products with the columns."""
     own, nv = _axes(tree), E.shape[0]
     unit, nothing = cs.SX(nv, len(own)), cs.SX(nv, len(own))
     for k, index in enumerate(own):
@@ -92,3 +102,6 @@ def _by_axes(tree: LinkTree, motion: Motion, E: SX, sets: tuple[Directions, Dire
         part = cs.mtimes(K_v, directions.y[own, :]) + cs.mtimes(K_a, directions.z[own, :])
         forces.append(part if k else part - cs.mtimes(cs.sparsify(turned), E))
     return [cs.mtimes(E[own, :].T, cs.sparsify(part)) for part in forces]
+
+
+WAYS: tuple[Way, ...] = (by_columns, by_axes)
