@@ -32,7 +32,7 @@ class SlopeKernel:
 class DerivativesView:
     """What derivatives.c and its headers print.
 
-    kernels: by name, those that compute nothing left out; sizes: of lam, g, s and r (at least 1, as C wants);
+    kernels: by name, those that compute nothing left out; sizes: of g, s and r (at least 1, as C wants);
     nt: angles whose sines and cosines are taken once; angles, angles_call: the function that gives them; routines: the
     kernels as printed, by name.
     """

@@ -47,13 +47,8 @@ def multipliers(mechanics: Mechanics, forces: SX) -> SX:
     return cs.densify(cs.vertcat(cs.SX(0, 1), *parts))
 
 
-def multiplier_count(mechanics: Mechanics) -> int:
-    """Number of selected rows."""
-    return sum(len(module.dependents) for module in mechanics.inner.modules)
-
-
 def closure_slopes(mechanics: Mechanics, E: SX, v: SX, a: SX, lam: SX) -> ClosureSlopes:
-    """The changes along all columns of E (nv, d), the inner lift; v, a (nv,) and lam (rows,) are symbols."""
+    """The changes along all columns of E (nv, d), the inner lift; lam (rows,): multipliers."""
     nv, d = E.shape
     speed, acceleration, drift = cs.SX(nv, d), cs.SX(nv, d), cs.SX(nv, d)
     modules = [module for module in mechanics.inner.modules if module.dependents]

@@ -25,7 +25,7 @@ from typing import Any
 
 import casadi as cs
 
-from robocompiler.symbolic.closure_slopes import closure_slopes, multiplier_count, multipliers
+from robocompiler.symbolic.closure_slopes import ClosureSlopes, closure_slopes, multipliers
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve_symmetric
@@ -35,30 +35,27 @@ from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
 from robocompiler.symbolic.manifold import coordinate_rates
 from robocompiler.symbolic.mechanics_program import row_major
 from robocompiler.symbolic.ports import build_ports
-from robocompiler.symbolic.reduced_slopes import Motion, reduced_slopes
+from robocompiler.symbolic.reduced_slopes import Motion, open_forces, reduced_slopes
 from robocompiler.symbolic.reduction import Reduction
 from robocompiler.symbolic.tree_slopes import Directions
 
 SX = Any
 Input = tuple[str, str, SX]
+Three = tuple[SX, SX, SX]
 
 
 @dataclass(frozen=True)
 class DerivativesProgram:
     """The kernels, in the order of a call; sizes of what travels between them.
 
-    multipliers  q, forces, f, tau                -> lam
-    turning      q, e, v, a, lam, f               -> g: changes of dependents, and of closure and port forces
-    slopes       q, e, v, a, g                    -> s, r: Q_s and Q_u, inner independents held
+    slopes       q, e, v, a, f, tau               -> g, s, r: changes at the port chart's independents, Q_s and Q_u
     inverse      q, e, m, g, s, r                 -> d tau/ds, d tau/du
     forward      q, e, m, g, s, r                 -> d udot/ds, d udot/du, d udot/df
 
-    a must belong to the state: a = E udot + Edot u.  An argument without an entry is left out of its kernel; a kernel
-    whose output is empty computes nothing.  sizes: of lam, g, s and r; needs_mass: whether `inverse` needs m.
+    a, f and tau must belong to the state: a = E udot + Edot u under f and tau.  An argument without an entry is left
+    out of its kernel.  sizes: of g, s and r; needs_mass: whether `inverse` needs m.
     """
 
-    multipliers: Kernel
-    turning: Kernel
     slopes: Kernel
     inverse: Kernel
     forward: Kernel
@@ -68,7 +65,7 @@ class DerivativesProgram:
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """All kernels."""
-        return (self.multipliers, self.turning, self.slopes, self.inverse, self.forward)
+        return (self.slopes, self.inverse, self.forward)
 
 
 def build_derivatives(closures: ClosureProgram, reduction: Reduction) -> DerivativesProgram:
@@ -93,23 +90,8 @@ class _Stages:
         self.a = ("a", "accelerations", cs.SX.sym("a", nv))
         self.f = ("f", "port efforts", cs.SX.sym("f", nf))
         self.tau = ("tau", "generalised forces on u", cs.SX.sym("tau", d))
-        self.forces = ("forces", "forces on the velocities", cs.SX.sym("forces", nv))
-        self.lam = ("lam", "multipliers of the selected rows", cs.SX.sym("lam", multiplier_count(self.mechanics)))
-        changes = closure_slopes(self.mechanics, self.E, self.v[2], self.a[2], self.lam[2])
-        unheld_v, unheld_a = self._unheld(changes.speed)
-        self.parts = (
-            changes.speed, changes.acceleration, changes.drift, self._force_turning(changes.turning),
-            unheld_v[self.independent, :], unheld_a[self.independent, :],
-        )  # fmt: skip
-        g = cs.SX.sym("g", sum(part.nnz() for part in self.parts))
-        self.g = ("g", "changes of dependents and of closure and port forces", g)
-        ends = [0]
-        for part in self.parts:
-            ends.append(ends[-1] + part.nnz())
-        self.speed, self.acceleration, self.drift, self.turned, *self.ports_turned = (
-            cs.SX(part.sparsity(), g[start:end])
-            for part, start, end in zip(self.parts, ends[:-1], ends[1:], strict=True)
-        )
+        gravity = cs.SX(list(self.topology.mechanism.gravity))
+        self.motion = Motion(self.v[2], self.a[2], gravity, parent_held(self.topology))
 
     def _kernel(self, name: str, summary: str, outputs: list[Output], *inputs: Input) -> Kernel:
         """Arguments without an entry are left out (one empty output stays where there is nothing else)."""
@@ -117,21 +99,32 @@ class _Stages:
         return make_kernel(self.symbols, name, summary, written, *(entry for entry in inputs if entry[2].numel()))
 
     def program(self) -> DerivativesProgram:
-        slopes, s, r = self._slopes()
-        return DerivativesProgram(
-            multipliers=self._multipliers(),
-            turning=self._kernel(
-                "turning_kernel",
-                "Along the inner lift: changes of dependent speeds and accelerations, and of closure and port forces.",
-                [("g", "nonzeros", cs.vertcat(cs.SX(0, 1), *[nonzeros(part) for part in self.parts]))],
-                self.e, self.v, self.a, self.lam, self.f,
-            ),
-            slopes=slopes,
-            inverse=self._inverse(s, r),
-            forward=self._forward(s, r),
-            sizes={entry[0]: int(entry[2].numel()) for entry in (self.lam, self.g, self.s, self.r)},
-            needs_mass=self.needs_mass,
+        changes = closure_slopes(self.mechanics, self.E, self.v[2], self.a[2], self._multipliers())
+        parts = (*self._at_port(changes), *self._reduced(changes))
+        symbols = [cs.SX.sym("x", part.nnz()) for part in parts]
+        c_v, c_a, c_u, Q_s, Q_u = (cs.SX(part.sparsity(), x) for part, x in zip(parts, symbols, strict=True))
+        outputs = [
+            ("g", "changes at the port chart's independents", cs.vertcat(cs.SX(0, 1), *map(nonzeros, parts[:3]))),
+            ("s", "nonzeros of Q_s", nonzeros(parts[3])),
+            ("r", "nonzeros of Q_u", nonzeros(parts[4])),
+        ]
+        g = cs.vertcat(cs.SX(0, 1), *symbols[:3])
+        travelling = [(*output[:2], x) for output, x in zip(outputs, (g, *symbols[3:]), strict=True)]
+        slopes = self._kernel(
+            "slopes_kernel",
+            "Along the inner lift: what the generalised forces change with configuration (s) and speeds (r).",
+            outputs,
+            self.e, self.v, self.a, self.f, self.tau,
         )  # fmt: skip
+        at_port = (c_v, c_a, c_u)
+        needs_mass = bool(c_a.nnz() or c_u.nnz())
+        return DerivativesProgram(
+            slopes=slopes,
+            inverse=self._inverse(Q_s, Q_u, at_port, needs_mass, travelling),
+            forward=self._forward(Q_s, Q_u, at_port, travelling),
+            sizes={output[0]: int(output[2].numel()) for output in outputs},
+            needs_mass=needs_mass,
+        )
 
     def _force_turning(self, closure: SX) -> SX:
         """H of the closure and port forces together (nv, nv), at fixed lambda and f."""
@@ -149,41 +142,29 @@ class _Stages:
                     total[rows, k] += cs.jtimes(felt, self.symbols.q, rates)
         return cs.sparsify(total)
 
-    def _multipliers(self) -> Kernel:
-        forces = self.forces[2] - cs.mtimes(self.ports.tree_map.T, self.f[2])
-        needed = cs.SX(forces)
+    def _multipliers(self) -> SX:
+        """lambda (rows,): R_p^T lambda = forces - L_T^T f - tau at the inner chart's dependents."""
+        forces = open_forces(self.mechanics.tree, self.motion) - cs.mtimes(self.ports.tree_map.T, self.f[2])
+        for field, rate in (("damping", self.v[2]), ("armature", self.a[2])):
+            for index, value in self.mechanics.joint_scalars(field).items():
+                forces[index] += value * rate[index]
         for k, index in enumerate(self.independent):
-            needed[index] -= self.tau[2][k]
-        return self._kernel(
-            "multipliers_kernel",
-            "Multipliers of the selected closure rows: R_p^T lambda = (forces - L_T^T f - tau at the independents).",
-            [("lam", "N, N m", multipliers(self.mechanics, needed))],
-            self.forces, self.f, self.tau,
-        )  # fmt: skip
+            forces[index] -= self.tau[2][k]
+        return multipliers(self.mechanics, forces)
 
-    def _slopes(self) -> tuple[Kernel, SX, SX]:
-        """The kernel, and Q_s and Q_u as symbols."""
-        E, mechanics = self.E, self.mechanics
-        sets = (Directions(E, self.speed, self.acceleration), Directions(cs.SX(*E.shape), E, self.drift))
-        gravity = cs.SX(list(self.topology.mechanism.gravity))
-        motion = Motion(self.v[2], self.a[2], gravity, parent_held(self.topology))
-        results = reduced_slopes(mechanics.tree, motion, E, sets, self.turned)
-        more_v, more_a = self._unheld(self.speed)
-        along_q = (self.speed + more_v, self.acceleration + more_a)
+    def _reduced(self, changes: ClosureSlopes) -> tuple[SX, SX]:
+        """Q_s and Q_u (d, d), inner independents held."""
+        E = self.E
+        sets = (Directions(E, changes.speed, changes.acceleration), Directions(cs.SX(*E.shape), E, changes.drift))
+        H = self._force_turning(changes.turning)
+        results = reduced_slopes(self.mechanics.tree, self.motion, E, sets, H)
+        more_v, more_a = self._unheld(changes.speed)
+        along_q = (changes.speed + more_v, changes.acceleration + more_a)
         Q_s, Q_u = (
-            cs.sparsify(result + cs.mtimes(E.T, self._joint_forces(*changes)))
-            for result, changes in zip(results, (along_q, (E, self.drift + more_v)), strict=True)
+            cs.sparsify(result + cs.mtimes(E.T, self._joint_forces(*own)))
+            for result, own in zip(results, (along_q, (E, changes.drift + more_v)), strict=True)
         )
-        outputs = [("s", "nonzeros of Q_s", nonzeros(Q_s)), ("r", "nonzeros of Q_u", nonzeros(Q_u))]
-        kernel = self._kernel(
-            "slopes_kernel",
-            "Along the inner lift: what the generalised forces change with configuration (s) and speeds (r).",
-            outputs,
-            self.e, self.v, self.a, self.g,
-        )  # fmt: skip
-        self.s = ("s", "nonzeros of Q_s", cs.SX.sym("s", Q_s.nnz()))
-        self.r = ("r", "nonzeros of Q_u", cs.SX.sym("r", Q_u.nnz()))
-        return kernel, cs.SX(Q_s.sparsity(), self.s[2]), cs.SX(Q_u.sparsity(), self.r[2])
+        return Q_s, Q_u
 
     def _joint_forces(self, y: SX, z: SX) -> SX:
         """Changes (nv, d) of the forces of damping and armature with changes of the joints' own speeds."""
@@ -193,20 +174,11 @@ class _Stages:
                 forces[index, :] += value * change[index, :]
         return cs.sparsify(forces)
 
-    @property
-    def needs_mass(self) -> bool:
-        """Whether inverse dynamics undoes accelerations of the port chart, which takes the mass matrix."""
-        return any(part.nnz() for part in self._at_port()[1:])
-
-    def _at_port(self) -> tuple[SX, SX, SX]:
+    def _at_port(self, changes: ClosureSlopes) -> tuple[SX, SX, SX]:
         """c_v, c_a, c_u (d, d): what the port chart's own speeds and accelerations change by, to be undone."""
-        rows = self.independent
-        c_v, c_a, c_u = (
-            cs.sparsify(part[rows, :] + more)
-            for part, more in zip(
-                (self.speed, self.acceleration, self.drift), (*self.ports_turned, self.ports_turned[0]), strict=True
-            )
-        )
+        more_v, more_a = self._unheld(changes.speed)
+        held = ((changes.speed, more_v), (changes.acceleration, more_a), (changes.drift, more_v))
+        c_v, c_a, c_u = (cs.sparsify((part + more)[self.independent, :]) for part, more in held)
         return c_v, c_a, c_u
 
     def _unheld(self, y: SX) -> tuple[SX, SX]:
@@ -220,19 +192,19 @@ class _Stages:
         """X G^-1."""
         return self.mechanics.force_to_port(X.T, self.E).T if self.mechanics.charts_differ else X
 
-    def _inverse(self, Q_s: SX, Q_u: SX) -> Kernel:
-        c_v, c_a, c_u = self._at_port()
-        pushed = self._to_port_columns(self.mechanics.force_to_port(self.M, self.E)) if self.needs_mass else self.M
+    def _inverse(self, Q_s: SX, Q_u: SX, at_port: Three, needs_mass: bool, travelling: list[Input]) -> Kernel:
+        c_v, c_a, c_u = at_port
+        pushed = self._to_port_columns(self.mechanics.force_to_port(self.M, self.E)) if needs_mass else self.M
         forced = [self.mechanics.force_to_port(Q, self.E) for Q in (Q_s, Q_u)]
         by_u = self._to_port_columns(forced[1] - cs.mtimes(pushed, c_u))
         by_s = self._to_port_columns(forced[0] - cs.mtimes(by_u, c_v) - cs.mtimes(pushed, c_a))
         outputs = [("tau_s", "row by row", row_major(by_s)), ("tau_u", "row by row", row_major(by_u))]
         return self._kernel(
             "inverse_slopes_kernel", "d tau/ds and d tau/du of inverse dynamics, port chart.", outputs,
-            self.e, *((self.m,) if self.needs_mass else ()), self.g, self.s, self.r,
+            self.e, *((self.m,) if needs_mass else ()), *travelling,
         )  # fmt: skip
 
-    def _forward(self, Q_s: SX, Q_u: SX) -> Kernel:
+    def _forward(self, Q_s: SX, Q_u: SX, at_port: Three, travelling: list[Input]) -> Kernel:
         """G M~^-1 as a matrix of its own, or M~^-1 and then G column by column: whichever takes fewer operations."""
         G = self.mechanics.G_of(self.E)
         H = solve_symmetric(self.M, cs.sparsify(G.T))[0].T
@@ -240,13 +212,16 @@ class _Stages:
         def solved(X: SX) -> SX:
             return cs.mtimes(G, solve_symmetric(self.M, cs.sparsify(X))[0])
 
-        kernels = [self._forward_by(Q_s, Q_u, apply) for apply in (solved, lambda X: cs.mtimes(H, X))]
+        ways = (solved, lambda X: cs.mtimes(H, X))
+        kernels = [self._forward_by(Q_s, Q_u, at_port, apply, travelling) for apply in ways]
         return min(kernels, key=lambda kernel: kernel.operations)
 
-    def _forward_by(self, Q_s: SX, Q_u: SX, apply: Callable[[SX], SX]) -> Kernel:
+    def _forward_by(
+        self, Q_s: SX, Q_u: SX, at_port: Three, apply: Callable[[SX], SX], travelling: list[Input]
+    ) -> Kernel:
         """The kernel, where apply(X) is G M~^-1 X."""
         d = len(self.independent)
-        c_v, c_a, c_u = self._at_port()
+        c_v, c_a, c_u = at_port
         columns = apply(cs.horzcat(Q_s, Q_u, cs.mtimes(self.E.T, self.ports.tree_map.T)))
         along_u = self._to_port_columns(c_u - columns[:, d : 2 * d])
         along_s = self._to_port_columns(c_a - columns[:, :d] - cs.mtimes(along_u, c_v))
@@ -257,5 +232,5 @@ class _Stages:
         ]
         return self._kernel(
             "forward_slopes_kernel", "d udot/ds, d udot/du and d udot/df of forward dynamics, port chart.", outputs,
-            self.e, self.m, self.g, self.s, self.r,
+            self.e, self.m, *travelling,
         )  # fmt: skip

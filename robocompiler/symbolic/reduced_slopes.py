@@ -21,7 +21,7 @@ import casadi as cs
 
 from robocompiler.symbolic.kernels import operation_count
 from robocompiler.symbolic.links import LinkTree
-from robocompiler.symbolic.tree_slopes import Directions, tree_slopes
+from robocompiler.symbolic.tree_slopes import Directions, tree_forces, tree_slopes
 
 SX = Any
 
@@ -51,6 +51,15 @@ def reduced_slopes(tree: LinkTree, motion: Motion, E: SX, sets: Sets, H: SX, way
         best = min(found, key=operation_count) if len(found) > 1 else found[0]
         totals = [total + more for total, more in zip(totals, best, strict=True)]
     return cs.sparsify(totals[0]), cs.sparsify(totals[1])
+
+
+def open_forces(tree: LinkTree, motion: Motion) -> SX:
+    """The Newton-Euler forces (nv,) at the motion, with the expressions of the slopes."""
+    forces = cs.SX(motion.v.shape[0], 1)
+    for part in root_trees(tree):
+        for index, force in tree_forces(part, motion.v, motion.a, motion.gravity, motion.parent_held).items():
+            forces[index] = force
+    return forces
 
 
 def root_trees(tree: LinkTree) -> tuple[LinkTree, ...]:

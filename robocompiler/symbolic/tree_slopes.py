@@ -102,13 +102,31 @@ def tree_slopes(
 
     parent_held: first velocities of the balls whose speeds are held in the parent's axes (`held_speeds`).
     """
+    states, bodies = _moved(tree, v, a, gravity, parent_held)
+    return tuple(_forces(tree, states, bodies, directions, v.shape[0]) for directions in sets)
+
+
+def tree_forces(tree: LinkTree, v: SX, a: SX, gravity: SX, parent_held: tuple[int, ...]) -> dict[int, SX]:
+    """The Newton-Euler forces themselves, {velocity: force}, from the wrenches that the slopes need anyway."""
+    states, bodies = _moved(tree, v, a, gravity, parent_held)
+    return {
+        placed.axis.index: placed.phi.power(body.f)
+        for state, body in zip(states, bodies, strict=True)
+        for placed in state.axes
+    }
+
+
+def _moved(
+    tree: LinkTree, v: SX, a: SX, gravity: SX, parent_held: tuple[int, ...]
+) -> tuple[list[_State], list[_Carried]]:
+    """Every link's state, and the composite of everything from it outward."""
     states = _states(tree, v, a, gravity, parent_held)
     bodies = [_body(link, state) for link, state in zip(tree.links, states, strict=True)]
     for i in reversed(range(len(bodies))):
         parent = tree.links[i].parent
         if parent >= 0:
             bodies[parent] = bodies[parent] + bodies[i]
-    return tuple(_forces(tree, states, bodies, directions, v.shape[0]) for directions in sets)
+    return states, bodies
 
 
 def _forces(tree: LinkTree, states: list[_State], bodies: list[_Carried], directions: Directions, nv: int) -> SX:
