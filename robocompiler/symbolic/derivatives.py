@@ -11,10 +11,11 @@ independents' speeds and accelerations held they give
 
     Q_s = E~^T [ dw - d(C^T lambda) ] along dq = E~        Q_u the same along dv = E~
 
-and holding those of the port chart instead, by Y = -G^-1 (changes at the port chart's independents),
+and with c_v, c_a (along dq) and c_u (along dv) the changes at the port chart's independents, which are undone,
 
-    Q_u <- Q_u + M~ Y_u      Q_s <- Q_s + Q_u Y_v + M~ Y_a
-    d tau = G^-T Q G^-1      d udot = -G M~^-1 Q G^-1      d udot/df = G M~^-1 E~^T L_T^T
+    d udot/du = (c_u - G M~^-1 Q_u) G^-1        d udot/ds = (c_a - G M~^-1 Q_s - (d udot/du) c_v) G^-1
+    d tau/du  = (G^-T Q_u - M c_u) G^-1         d tau/ds  = (G^-T Q_s - (d tau/du) c_v - M c_a) G^-1
+    d udot/df = G M~^-1 E~^T L_T^T              M = G^-T M~ G^-1
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ gamma - V x zeta, where both are sums over the link and its ancestors j,
     zeta  = sum  (N x Phi_j) x_j + Phi_j y_j               N, B: twist and acceleration of the frame that holds the axes
     gamma = sum  (B x Phi_j + N x (N x Phi_j)) x_j + ((V_j + V_p) x Phi_j) y_j + Phi_j z_j
 
-(gravity is an acceleration of the ground).  The wrench that everything beyond a link takes changes by
+(gravity is an acceleration of the ground; for a ball held by its parent, see `held_speeds`, N and B are the link's own
+and y counts 2 V x Phi_j).  The wrench that everything beyond a link takes changes by
 
     I gamma + 2 [Y zeta_omega; zeta_omega x P],     P = sum m V(r),     Y = sum m (V(r) . r) 1 - m V(r) r^T
 
