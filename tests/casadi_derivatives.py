@@ -44,19 +44,16 @@ class CasadiDerivatives:
         e, v, c = self.mechanics.motion(q, u)
         given = {"q": q, "e": e, "v": v, "c": c, "udot": udot, "f": f, "tau": tau}
         (given["a"],) = self._run(program.raising, given)
-        (given["forces"],) = self._run(program.tree, given)
         (given["m"],) = self._run(program.inner_mass, given)
-        for kernel in (more.multipliers, more.turning, more.slopes):
-            found = self._run(kernel, given)
-            given |= {output.name: value for output, value in zip(kernel.outputs, found, strict=True)}
+        found = self._run(more.slopes, given)
+        given |= {output.name: value for output, value in zip(more.slopes.outputs, found, strict=True)}
         return given
 
     def operations(self) -> tuple[int, int]:
         """Operations of forward dynamics, and of forward dynamics with its derivatives."""
         own, m = self.program, self.mechanics.program
         plain = sum(k.operations for k in (m.motion, m.tree, m.inner_mass, m.finish))
-        chain = (m.raising, m.tree, own.multipliers, own.turning, own.slopes, own.forward)
-        return plain, plain + sum(k.operations for k in chain)
+        return plain, plain + sum(k.operations for k in (m.raising, own.slopes, own.forward))
 
     def along(self, function: Callable[[Array], Array], q: Array, step: float = 5e-4) -> Array:
         """d function(q)/ds (.., d): a sixth-order central difference along the motions of the port chart."""

@@ -34,7 +34,7 @@ class SlopeKernel:
 class DerivativesView:
     """What derivatives.c and its headers print.
 
-    kernels: by name, those that compute nothing left out; sizes: of lam, g, s and r (at least 1, as C wants);
+    kernels: by name, those that compute nothing left out; sizes: of g, s and r (at least 1, as C wants);
     nt: angles whose sines and cosines are taken once; angles, angles_call: the function that gives them; routines: the
     kernels as printed, by name.
     """
@@ -84,7 +84,7 @@ def derivatives_view(program: RobotProgram, view: RobotView, real: Real) -> Deri
     return DerivativesView(
         kernels=tuple(text(routine) for routine in shared.routines),
         sizes={name: max(size, 1) for name, size in derivatives.sizes.items()},
-        needs_mass=derivatives.charts_differ,
+        needs_mass=derivatives.needs_mass,
         nt=shared.count,
         angles=angles,
         angles_call=angles_call,

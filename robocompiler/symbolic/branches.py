@@ -44,10 +44,14 @@ def make_symbols(topology: Topology) -> Symbols:
 
 @dataclass(frozen=True)
 class Limb:
-    """The end of a path: the pose, in the path's base frame, of the frame walked to, and the motions that move it."""
+    """The end of a path: the pose, in the path's base frame, of the frame walked to, and the motions that move it.
+
+    end: the constant pose of that frame in the last joint's far frame.
+    """
 
     pose: Pose
     motions: tuple[Motion, ...]
+    end: Pose
 
 
 def joint_sides(symbols: Symbols, name: str) -> tuple[bool, Pose, Pose]:
@@ -84,4 +88,5 @@ def walk(symbols: Symbols, base: Pose, branch: Sequence[str], end: Pose) -> Limb
         pose, found = traverse(pose, symbols.joints[name], symbols.coordinates(name), slot.v0, forward)
         motions += found
         pending = far.inverse()
-    return Limb(pose @ constant_product(pending, end), tuple(motions))
+    last = constant_product(pending, end)
+    return Limb(pose @ last, tuple(motions), last)

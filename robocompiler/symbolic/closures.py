@@ -116,19 +116,54 @@ def _row_matrix(rows: list[Row], limb_a: tuple[Motion, ...], limb_b: tuple[Motio
     return _matrix(entries, len(rows), nv)
 
 
+@dataclass(frozen=True)
+class ChordLimbs:
+    """Both limbs of a chord in its base frame, and the joint that closes them.
+
+    base: what tells base frames apart (the first moving joints of the branch that starts there, its own chord where
+    none moves).  A kept chord's own joint is the end of limb a, and a weld closes the loop.
+    """
+
+    base: tuple[str, ...]
+    a: Limb
+    b: Limb
+    joint: AlignedJoint
+
+    @property
+    def rows(self) -> list[Row]:
+        """The condensed rows."""
+        return condensed_rows(self.joint, self.a.pose, self.b.pose)
+
+
+def chord_limbs(symbols: Symbols, chord: Chord) -> ChordLimbs:
+    """The limbs that the condensed rows of a chord compare."""
+    base, limb_a, limb_b, joint = _own_limbs(symbols, chord)
+    if not chord.kept:
+        return ChordLimbs(base, limb_a, limb_b, joint)
+    own, slot = symbols.coordinates(chord.joint), symbols.topology.slot(chord.joint)
+    far, motions = traverse(limb_a.pose, joint, own, slot.v0, True)
+    welded = AlignedJoint(JointType.FIXED, joint.A, joint.B, None, cs.SX(0))
+    return ChordLimbs(base, Limb(far, (*limb_a.motions, *motions), Pose.identity()), limb_b, welded)
+
+
+def _own_limbs(symbols: Symbols, chord: Chord) -> tuple[tuple[str, ...], Limb, Limb, AlignedJoint]:
+    """(base, limb a, limb b, closing joint) up to the two frames of the chord's own joint."""
+    joint = symbols.joints[chord.joint]
+    branch, end = _base_branch(symbols, chord, joint)
+    base = first_frame(symbols, branch, end)
+    limb_a, limb_b = walk(symbols, base, chord.branch_a, joint.A), walk(symbols, base, chord.branch_b, joint.B)
+    moving = any(symbols.joints[name].kind is not JointType.FIXED for name in branch)
+    return (_first_moving(symbols, branch) if moving else (chord.joint,)), limb_a, limb_b, joint
+
+
 def _chord_closure(symbols: Symbols, chord: Chord) -> Closure:
-    topology, joint = symbols.topology, symbols.joints[chord.joint]
-    slot = topology.slot(chord.joint)
-    base = _base_frame(symbols, chord, joint)
-    limb_a = walk(symbols, base, chord.branch_a, joint.A)
-    limb_b = walk(symbols, base, chord.branch_b, joint.B)
-    own = symbols.coordinates(chord.joint)
+    topology = symbols.topology
+    slot, own = topology.slot(chord.joint), symbols.coordinates(chord.joint)
+    _, limb_a, limb_b, joint = _own_limbs(symbols, chord)
     full, path = augmented(joint, limb_a, limb_b, own, slot.v0)
     if chord.kept:
-        far, motions = traverse(limb_a.pose, joint, own, slot.v0, True)
-        limb_a = Limb(far, (*limb_a.motions, *motions))
-        welded = AlignedJoint(JointType.FIXED, joint.A, joint.B, None, cs.SX(0))
-        rows = condensed_rows(welded, limb_a.pose, limb_b.pose)
+        limbs = chord_limbs(symbols, chord)
+        limb_a, rows = limbs.a, limbs.rows
         recovered_q, recovered, recovered_v = _NONE, cs.SX(0, 1), _NONE
         recovered_jacobian = cs.SX(0, topology.nv)
     else:
@@ -160,14 +195,13 @@ def _curvature(rows: list[Row], limb_a: Limb, limb_b: Limb, v: SX) -> SX:
     return cs.vertcat(cs.SX(0, 1), *values)
 
 
-def _base_frame(symbols: Symbols, chord: Chord, joint: AlignedJoint) -> Pose:
-    """The first moving joint frame below the ancestor, of the side that more chords start with.
+def _base_branch(symbols: Symbols, chord: Chord, joint: AlignedJoint) -> tuple[Sequence[str], Pose]:
+    """The side whose first moving joint frame is the base frame, the one that more chords start with, and its end.
 
-    Its axis is z, so that planar loops show their zero rows; what chords have in common is computed once.
+    That frame's axis is z, so that planar loops show their zero rows; what chords have in common is computed once.
     """
     sides = [(chord.branch_a, joint.A), (chord.branch_b, joint.B)]
-    branch, own = max((side for side in sides if side[0]), key=lambda side: _shared(symbols, side[0]), default=sides[1])
-    return first_frame(symbols, branch, own)
+    return max((side for side in sides if side[0]), key=lambda side: _shared(symbols, side[0]), default=sides[1])
 
 
 def _shared(symbols: Symbols, branch: Sequence[str]) -> tuple[bool, int]:

@@ -11,61 +11,62 @@ independents' speeds and accelerations held they give
 
     Q_s = E~^T [ dw - d(C^T lambda) ] along dq = E~        Q_u the same along dv = E~
 
-and holding those of the port chart instead, by Y = -G^-1 (changes at the port chart's independents),
+and with c_v, c_a (along dq) and c_u (along dv) the changes at the port chart's independents, which are undone,
 
-    Q_u <- Q_u + M~ Y_u      Q_s <- Q_s + Q_u Y_v + M~ Y_a
-    d tau = G^-T Q G^-1      d udot = -G M~^-1 Q G^-1      d udot/df = G M~^-1 E~^T L_T^T
+    d udot/du = (c_u - G M~^-1 Q_u) G^-1        d udot/ds = (c_a - G M~^-1 Q_s - (d udot/du) c_v) G^-1
+    d tau/du  = (G^-T Q_u - M c_u) G^-1         d tau/ds  = (G^-T Q_s - (d tau/du) c_v - M c_a) G^-1
+    d udot/df = G M~^-1 E~^T L_T^T              M = G^-T M~ G^-1
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as cs
 
-from robocompiler.symbolic.closure_slopes import closure_slopes, directions_that_move, multiplier_count, multipliers
+from robocompiler.symbolic.closure_slopes import ClosureSlopes, closure_slopes, multipliers
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve_symmetric
+from robocompiler.symbolic.held_speeds import parent_held, unheld
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.kernels import Output, make_kernel, nonzeros
+from robocompiler.symbolic.manifold import coordinate_rates
 from robocompiler.symbolic.mechanics_program import row_major
 from robocompiler.symbolic.ports import build_ports
+from robocompiler.symbolic.reduced_slopes import Motion, open_forces, reduced_slopes
 from robocompiler.symbolic.reduction import Reduction
-from robocompiler.symbolic.tree_slopes import Directions, tree_slopes
+from robocompiler.symbolic.tree_slopes import Directions
 
 SX = Any
 Input = tuple[str, str, SX]
+Three = tuple[SX, SX, SX]
 
 
 @dataclass(frozen=True)
 class DerivativesProgram:
     """The kernels, in the order of a call; sizes of what travels between them.
 
-    multipliers  q, forces, f, tau                -> lam
-    turning      q, e, v, a, lam, f               -> g: changes of dependents, and of closure and port forces
-    slopes       q, e, v, a, g                    -> s, r: Q_s and Q_u, inner independents held
+    slopes       q, e, v, a, f, tau               -> g, s, r: changes at the port chart's independents, Q_s and Q_u
     inverse      q, e, m, g, s, r                 -> d tau/ds, d tau/du
     forward      q, e, m, g, s, r                 -> d udot/ds, d udot/du, d udot/df
 
-    a must belong to the state: a = E udot + Edot u.  An argument without an entry is left out of its kernel; a kernel
-    whose output is empty computes nothing.  sizes: of lam, g, s and r; charts_differ: whether `inverse` needs m.
+    a, f and tau must belong to the state: a = E udot + Edot u under f and tau.  An argument without an entry is left
+    out of its kernel.  sizes: of g, s and r; needs_mass: whether `inverse` needs m.
     """
 
-    multipliers: Kernel
-    turning: Kernel
     slopes: Kernel
     inverse: Kernel
     forward: Kernel
     sizes: Mapping[str, int]
-    charts_differ: bool
+    needs_mass: bool
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """All kernels."""
-        return (self.multipliers, self.turning, self.slopes, self.inverse, self.forward)
+        return (self.slopes, self.inverse, self.forward)
 
 
 def build_derivatives(closures: ClosureProgram, reduction: Reduction) -> DerivativesProgram:
@@ -90,19 +91,8 @@ class _Stages:
         self.a = ("a", "accelerations", cs.SX.sym("a", nv))
         self.f = ("f", "port efforts", cs.SX.sym("f", nf))
         self.tau = ("tau", "generalised forces on u", cs.SX.sym("tau", d))
-        self.forces = ("forces", "forces on the velocities", cs.SX.sym("forces", nv))
-        self.lam = ("lam", "multipliers of the selected rows", cs.SX.sym("lam", multiplier_count(self.mechanics)))
-        changes = closure_slopes(self.mechanics, self.E, self.v[2], self.a[2], self.lam[2])
-        self.parts = (changes.speed, changes.acceleration, changes.drift, self._force_turning(changes.turning))
-        g = cs.SX.sym("g", sum(part.nnz() for part in self.parts))
-        self.g = ("g", "changes of dependents and of closure and port forces", g)
-        ends = [0]
-        for part in self.parts:
-            ends.append(ends[-1] + part.nnz())
-        self.speed, self.acceleration, self.drift, self.turned = (
-            cs.SX(part.sparsity(), g[start:end])
-            for part, start, end in zip(self.parts, ends[:-1], ends[1:], strict=True)
-        )
+        gravity = cs.SX(list(self.topology.mechanism.gravity))
+        self.motion = Motion(self.v[2], self.a[2], gravity, parent_held(self.topology))
 
     def _kernel(self, name: str, summary: str, outputs: list[Output], *inputs: Input) -> Kernel:
         """Arguments without an entry are left out (one empty output stays where there is nothing else)."""
@@ -110,112 +100,138 @@ class _Stages:
         return make_kernel(self.symbols, name, summary, written, *(entry for entry in inputs if entry[2].numel()))
 
     def program(self) -> DerivativesProgram:
-        slopes, s, r = self._slopes()
-        return DerivativesProgram(
-            multipliers=self._multipliers(),
-            turning=self._kernel(
-                "turning_kernel",
-                "Along the inner lift: changes of dependent speeds and accelerations, and of closure and port forces.",
-                [("g", "nonzeros", cs.vertcat(cs.SX(0, 1), *[nonzeros(part) for part in self.parts]))],
-                self.e, self.v, self.a, self.lam, self.f,
-            ),
-            slopes=slopes,
-            inverse=self._inverse(s, r),
-            forward=self._forward(s, r),
-            sizes={entry[0]: int(entry[2].numel()) for entry in (self.lam, self.g, self.s, self.r)},
-            charts_differ=self.mechanics.charts_differ,
-        )  # fmt: skip
-
-    def _force_turning(self, closure: SX) -> SX:
-        """E~^T d(C^T lambda + L_T^T f) E~ (d, d), at fixed lambda and f."""
-        forces = cs.sparsify(cs.mtimes(self.ports.tree_map.T, self.f[2]))
-        rows = sorted(set(forces.sparsity().get_triplet()[0]))
-        total = cs.SX(closure)
-        if not rows:
-            return cs.sparsify(total)
-        felt = cs.densify(forces[rows])
-        columns, _, rates = directions_that_move(self.mechanics, self.E, felt)
-        if columns:
-            total[:, columns] += cs.mtimes(self.E[rows, :].T, cs.jtimes(felt, self.symbols.q, rates))
-        return cs.sparsify(total)
-
-    def _multipliers(self) -> Kernel:
-        forces = self.forces[2] - cs.mtimes(self.ports.tree_map.T, self.f[2])
-        needed = cs.SX(forces)
-        for k, index in enumerate(self.independent):
-            needed[index] -= self.tau[2][k]
-        return self._kernel(
-            "multipliers_kernel",
-            "Multipliers of the selected closure rows: R_p^T lambda = (forces - L_T^T f - tau at the independents).",
-            [("lam", "N, N m", multipliers(self.mechanics, needed))],
-            self.forces, self.f, self.tau,
-        )  # fmt: skip
-
-    def _slopes(self) -> tuple[Kernel, SX, SX]:
-        """The kernel, and Q_s and Q_u as symbols."""
-        E, mechanics = self.E, self.mechanics
-        nothing = cs.SX(*E.shape)
-        sets = (Directions(E, self.speed, self.acceleration), Directions(nothing, E, self.drift))
-        gravity = cs.SX(list(self.topology.mechanism.gravity))
-        results = []
-        for directions, forces in zip(
-            sets, tree_slopes(mechanics.tree, self.v[2], self.a[2], gravity, sets), strict=True
-        ):
-            for field, change in (("damping", directions.y), ("armature", directions.z)):
-                for index, value in mechanics.joint_scalars(field).items():
-                    forces[index, :] += value * change[index, :]
-            results.append(cs.mtimes(E.T, cs.sparsify(forces)))
-        Q_s, Q_u = cs.sparsify(results[0] - self.turned), cs.sparsify(results[1])
-        outputs = [("s", "nonzeros of Q_s", nonzeros(Q_s)), ("r", "nonzeros of Q_u", nonzeros(Q_u))]
-        kernel = self._kernel(
+        changes = closure_slopes(self.mechanics, self.E, self.v[2], self.a[2], self._multipliers())
+        parts = (*self._at_port(changes), *self._reduced(changes))
+        symbols = [cs.SX.sym("x", part.nnz()) for part in parts]
+        c_v, c_a, c_u, Q_s, Q_u = (cs.SX(part.sparsity(), x) for part, x in zip(parts, symbols, strict=True))
+        outputs = [
+            ("g", "changes at the port chart's independents", cs.vertcat(cs.SX(0, 1), *map(nonzeros, parts[:3]))),
+            ("s", "nonzeros of Q_s", nonzeros(parts[3])),
+            ("r", "nonzeros of Q_u", nonzeros(parts[4])),
+        ]
+        g = cs.vertcat(cs.SX(0, 1), *symbols[:3])
+        travelling = [(*output[:2], x) for output, x in zip(outputs, (g, *symbols[3:]), strict=True)]
+        slopes = self._kernel(
             "slopes_kernel",
             "Along the inner lift: what the generalised forces change with configuration (s) and speeds (r).",
             outputs,
-            self.e, self.v, self.a, self.g,
+            self.e, self.v, self.a, self.f, self.tau,
         )  # fmt: skip
-        self.s = ("s", "nonzeros of Q_s", cs.SX.sym("s", Q_s.nnz()))
-        self.r = ("r", "nonzeros of Q_u", cs.SX.sym("r", Q_u.nnz()))
-        return kernel, cs.SX(Q_s.sparsity(), self.s[2]), cs.SX(Q_u.sparsity(), self.r[2])
+        at_port = (c_v, c_a, c_u)
+        needs_mass = bool(c_a.nnz() or c_u.nnz())
+        return DerivativesProgram(
+            slopes=slopes,
+            inverse=self._inverse(Q_s, Q_u, at_port, needs_mass, travelling),
+            forward=self._forward(Q_s, Q_u, at_port, travelling),
+            sizes={output[0]: int(output[2].numel()) for output in outputs},
+            needs_mass=needs_mass,
+        )
 
-    def _held(self) -> tuple[SX, SX, SX]:
-        """Y_v, Y_a, Y_u (d, d): inner speeds and accelerations that hold those of the port chart."""
-        parts = (self.speed, self.acceleration, self.drift)
-        if not self.mechanics.charts_differ:
-            return tuple(cs.SX(len(self.independent), len(self.independent)) for _ in parts)
-        stacked = cs.sparsify(-cs.horzcat(*[part[self.independent, :] for part in parts]))
-        solved = self.mechanics.to_inner(stacked, self.E)
-        d = len(self.independent)
-        return solved[:, :d], solved[:, d : 2 * d], solved[:, 2 * d :]
+    def _force_turning(self, closure: SX) -> SX:
+        """H of the closure and port forces together (nv, nv), at fixed lambda and f."""
+        forces = cs.sparsify(cs.mtimes(self.ports.tree_map.T, self.f[2]))
+        rows = sorted(set(forces.sparsity().get_triplet()[0]))
+        total = cs.SX(closure)
+        if rows:
+            felt = cs.densify(forces[rows])
+            seen = set(cs.sparsify(cs.DM(cs.jacobian_sparsity(felt, self.symbols.q), 1)).sparsity().get_triplet()[1])
+            for k in range(self.topology.tree_nv):
+                if seen & set(self.topology.moved_coordinates(k)):
+                    unit = cs.SX(self.topology.nv, 1)
+                    unit[k] = 1
+                    rates = coordinate_rates(self.topology, self.symbols.q, unit)
+                    total[rows, k] += cs.jtimes(felt, self.symbols.q, rates)
+        return cs.sparsify(total)
+
+    def _multipliers(self) -> SX:
+        """lambda (rows,): R_p^T lambda = forces - L_T^T f - tau at the inner chart's dependents."""
+        forces = open_forces(self.mechanics.tree, self.motion) - cs.mtimes(self.ports.tree_map.T, self.f[2])
+        for field, rate in (("damping", self.v[2]), ("armature", self.a[2])):
+            for index, value in self.mechanics.joint_scalars(field).items():
+                forces[index] += value * rate[index]
+        for k, index in enumerate(self.independent):
+            forces[index] -= self.tau[2][k]
+        return multipliers(self.mechanics, forces)
+
+    def _reduced(self, changes: ClosureSlopes) -> tuple[SX, SX]:
+        """Q_s and Q_u (d, d), inner independents held."""
+        E = self.E
+        sets = (Directions(E, changes.speed, changes.acceleration), Directions(cs.SX(*E.shape), E, changes.drift))
+        H = self._force_turning(changes.turning)
+        results = reduced_slopes(self.mechanics.tree, self.motion, E, sets, H)
+        more_v, more_a = self._unheld(changes.speed)
+        along_q = (changes.speed + more_v, changes.acceleration + more_a)
+        Q_s, Q_u = (
+            cs.sparsify(result + cs.mtimes(E.T, self._joint_forces(*own)))
+            for result, own in zip(results, (along_q, (E, changes.drift + more_v)), strict=True)
+        )
+        return Q_s, Q_u
+
+    def _joint_forces(self, y: SX, z: SX) -> SX:
+        """Changes (nv, d) of the forces of damping and armature with changes of the joints' own speeds."""
+        forces = cs.SX(*self.E.shape)
+        for field, change in (("damping", y), ("armature", z)):
+            for index, value in self.mechanics.joint_scalars(field).items():
+                forces[index, :] += value * change[index, :]
+        return cs.sparsify(forces)
+
+    def _at_port(self, changes: ClosureSlopes) -> tuple[SX, SX, SX]:
+        """c_v, c_a, c_u (d, d): what the port chart's own speeds and accelerations change by, to be undone."""
+        more_v, more_a = self._unheld(changes.speed)
+        held = ((changes.speed, more_v), (changes.acceleration, more_a), (changes.drift, more_v))
+        c_v, c_a, c_u = (cs.sparsify((part + more)[self.independent, :]) for part, more in held)
+        return c_v, c_a, c_u
+
+    def _unheld(self, y: SX) -> tuple[SX, SX]:
+        """What the joints' own speeds and accelerations change by besides y and z (nv, d), along dq = E~."""
+        e_v, e_a, y_v = (
+            unheld(self.topology, x, w) for x, w in ((self.E, self.v[2]), (self.E, self.a[2]), (y, self.v[2]))
+        )
+        return e_v, cs.sparsify(e_a + y_v)
 
     def _to_port_columns(self, X: SX) -> SX:
         """X G^-1."""
         return self.mechanics.force_to_port(X.T, self.E).T if self.mechanics.charts_differ else X
 
-    def _inverse(self, Q_s: SX, Q_u: SX) -> Kernel:
-        Y_v, Y_a, Y_u = self._held()
-        Q_u = Q_u + cs.mtimes(self.M, Y_u)
-        Q_s = Q_s + cs.mtimes(Q_u, Y_v) + cs.mtimes(self.M, Y_a)
-        both = [self._to_port_columns(self.mechanics.force_to_port(Q, self.E)) for Q in (Q_s, Q_u)]
-        outputs = [("tau_s", "row by row", row_major(both[0])), ("tau_u", "row by row", row_major(both[1]))]
+    def _inverse(self, Q_s: SX, Q_u: SX, at_port: Three, needs_mass: bool, travelling: list[Input]) -> Kernel:
+        c_v, c_a, c_u = at_port
+        pushed = self._to_port_columns(self.mechanics.force_to_port(self.M, self.E)) if needs_mass else self.M
+        forced = [self.mechanics.force_to_port(Q, self.E) for Q in (Q_s, Q_u)]
+        by_u = self._to_port_columns(forced[1] - cs.mtimes(pushed, c_u))
+        by_s = self._to_port_columns(forced[0] - cs.mtimes(by_u, c_v) - cs.mtimes(pushed, c_a))
+        outputs = [("tau_s", "row by row", row_major(by_s)), ("tau_u", "row by row", row_major(by_u))]
         return self._kernel(
             "inverse_slopes_kernel", "d tau/ds and d tau/du of inverse dynamics, port chart.", outputs,
-            self.e, *((self.m,) if self.mechanics.charts_differ else ()), self.g, self.s, self.r,
+            self.e, *((self.m,) if needs_mass else ()), *travelling,
         )  # fmt: skip
 
-    def _forward(self, Q_s: SX, Q_u: SX) -> Kernel:
-        d = len(self.independent)
-        Y_v, Y_a, Y_u = self._held()
-        pushed = cs.mtimes(self.E.T, self.ports.tree_map.T)
-        solved, _ = solve_symmetric(self.M, cs.sparsify(cs.horzcat(Q_s, Q_u, pushed)))
-        along_u = -solved[:, d : 2 * d] - Y_u
-        along_s = -solved[:, :d] + cs.mtimes(along_u, Y_v) - Y_a
+    def _forward(self, Q_s: SX, Q_u: SX, at_port: Three, travelling: list[Input]) -> Kernel:
+        """G M~^-1 as a matrix of its own, or M~^-1 and then G column by column: whichever takes fewer operations."""
         G = self.mechanics.G_of(self.E)
+        H = solve_symmetric(self.M, cs.sparsify(G.T))[0].T
+
+        def solved(X: SX) -> SX:
+            return cs.mtimes(G, solve_symmetric(self.M, cs.sparsify(X))[0])
+
+        ways = (solved, lambda X: cs.mtimes(H, X))
+        kernels = [self._forward_by(Q_s, Q_u, at_port, apply, travelling) for apply in ways]
+        return min(kernels, key=lambda kernel: kernel.operations)
+
+    def _forward_by(
+        self, Q_s: SX, Q_u: SX, at_port: Three, apply: Callable[[SX], SX], travelling: list[Input]
+    ) -> Kernel:
+        """The kernel, where apply(X) is G M~^-1 X."""
+        d = len(self.independent)
+        c_v, c_a, c_u = at_port
+        columns = apply(cs.horzcat(Q_s, Q_u, cs.mtimes(self.E.T, self.ports.tree_map.T)))
+        along_u = self._to_port_columns(c_u - columns[:, d : 2 * d])
+        along_s = self._to_port_columns(c_a - columns[:, :d] - cs.mtimes(along_u, c_v))
         outputs = [
-            ("udot_s", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_s)))),
-            ("udot_u", "row by row", row_major(cs.mtimes(G, self._to_port_columns(along_u)))),
+            ("udot_s", "row by row", row_major(along_s)),
+            ("udot_u", "row by row", row_major(along_u)),
+            ("udot_f", "row by row", row_major(columns[:, 2 * d :])),
         ]
-        outputs.append(("udot_f", "row by row", row_major(cs.mtimes(G, solved[:, 2 * d :]))))
         return self._kernel(
             "forward_slopes_kernel", "d udot/ds, d udot/du and d udot/df of forward dynamics, port chart.", outputs,
-            self.e, self.m, self.g, self.s, self.r,
+            self.e, self.m, *travelling,
         )  # fmt: skip

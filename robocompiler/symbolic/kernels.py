@@ -32,6 +32,13 @@ def make_kernel(
     )
 
 
+def operation_count(expressions: Sequence[SX]) -> int:
+    """Arithmetic instructions of some expressions together, common subexpressions removed."""
+    columns = cs.cse([nonzeros(cs.sparsify(value)) for value in expressions])
+    function = cs.Function("count", cs.symvar(cs.vertcat(cs.SX(0, 1), *columns)), columns, {"cse": False})
+    return Kernel("count", "", (), (), function).operations
+
+
 def nonzeros(matrix: SX) -> SX:
     """The nonzeros of a sparse matrix as a dense column, in compressed-column order."""
     return cs.vertcat(cs.SX(0, 1), *matrix.nonzeros())

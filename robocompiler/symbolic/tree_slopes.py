@@ -7,7 +7,8 @@ gamma - V x zeta, where both are sums over the link and its ancestors j,
     zeta  = sum  (N x Phi_j) x_j + Phi_j y_j               N, B: twist and acceleration of the frame that holds the axes
     gamma = sum  (B x Phi_j + N x (N x Phi_j)) x_j + ((V_j + V_p) x Phi_j) y_j + Phi_j z_j
 
-(gravity is an acceleration of the ground).  The wrench that everything beyond a link takes changes by
+(gravity is an acceleration of the ground; for a ball held by its parent, see `held_speeds`, N and B are the link's own
+and y counts 2 V x Phi_j).  The wrench that everything beyond a link takes changes by
 
     I gamma + 2 [Y zeta_omega; zeta_omega x P],     P = sum m V(r),     Y = sum m (V(r) . r) 1 - m V(r) r^T
 
@@ -95,15 +96,38 @@ class _State:
     axes: tuple[_Placed, ...]
 
 
-def tree_slopes(tree: LinkTree, v: SX, a: SX, gravity: SX, sets: tuple[Directions, ...]) -> tuple[SX, ...]:
-    """Changes (nv, d) of the Newton-Euler forces along every direction of each set, at tree velocities v and a."""
-    states = _states(tree, v, a, gravity)
+def tree_slopes(
+    tree: LinkTree, v: SX, a: SX, gravity: SX, sets: tuple[Directions, ...], parent_held: tuple[int, ...]
+) -> tuple[SX, ...]:
+    """Changes (nv, d) of the Newton-Euler forces along every direction of each set, at tree velocities v and a.
+
+    parent_held: first velocities of the balls whose speeds are held in the parent's axes (`held_speeds`).
+    """
+    states, bodies = _moved(tree, v, a, gravity, parent_held)
+    return tuple(_forces(tree, states, bodies, directions, v.shape[0]) for directions in sets)
+
+
+def tree_forces(tree: LinkTree, v: SX, a: SX, gravity: SX, parent_held: tuple[int, ...]) -> dict[int, SX]:
+    """The Newton-Euler forces themselves, {velocity: force}, from the wrenches that the slopes need anyway."""
+    states, bodies = _moved(tree, v, a, gravity, parent_held)
+    return {
+        placed.axis.index: placed.phi.power(body.f)
+        for state, body in zip(states, bodies, strict=True)
+        for placed in state.axes
+    }
+
+
+def _moved(
+    tree: LinkTree, v: SX, a: SX, gravity: SX, parent_held: tuple[int, ...]
+) -> tuple[list[_State], list[_Carried]]:
+    """Every link's state, and the composite of everything from it outward."""
+    states = _states(tree, v, a, gravity, parent_held)
     bodies = [_body(link, state) for link, state in zip(tree.links, states, strict=True)]
     for i in reversed(range(len(bodies))):
         parent = tree.links[i].parent
         if parent >= 0:
             bodies[parent] = bodies[parent] + bodies[i]
-    return tuple(_forces(tree, states, bodies, directions, v.shape[0]) for directions in sets)
+    return states, bodies
 
 
 def _forces(tree: LinkTree, states: list[_State], bodies: list[_Carried], directions: Directions, nv: int) -> SX:
@@ -183,7 +207,7 @@ def _change(placed: _Placed, entries: tuple[SX | None, SX | None, SX | None]) ->
     return _Change(gamma, zeta)
 
 
-def _states(tree: LinkTree, v: SX, a: SX, gravity: SX) -> list[_State]:
+def _states(tree: LinkTree, v: SX, a: SX, gravity: SX, parent_held: tuple[int, ...]) -> list[_State]:
     ground = Spatial(Spatial.zero().angular, -gravity)
     states: list[_State] = []
     for link in tree.links:
@@ -199,12 +223,14 @@ def _states(tree: LinkTree, v: SX, a: SX, gravity: SX) -> list[_State]:
             relative, pushed = relative + _scaled(phi, v[axis.index]), pushed + _scaled(phi, a[axis.index])
         V = V_p + relative
         A = A_p + pushed + _cross_motion(V_p, relative)
-        held_V, held_A = (V, A) if link.axes_in_parent else (V_p, A_p)
+        steady = link.axes[0].index in parent_held
+        held_V, held_A = (V, A) if link.axes_in_parent or steady else (V_p, A_p)
         axes = []
         for axis, phi in zip(link.axes, twists, strict=True):
             zeta_q = _cross_motion(held_V, phi)
             gamma_q = _cross_motion(held_A, phi) + _cross_motion(held_V, zeta_q)
-            axes.append(_Placed(axis, phi, zeta_q, gamma_q, _cross_motion(V + V_p, phi)))
+            between = Spatial(2 * zeta_q.angular, 2 * zeta_q.linear) if steady else _cross_motion(V + V_p, phi)
+            axes.append(_Placed(axis, phi, zeta_q, gamma_q, between))
         states.append(_State(pose, V, A, tuple(axes)))
     return states
 
