@@ -25,14 +25,15 @@ MODEL = Path(__file__).resolve().parent.parent / "models" / "fourbar.yaml"
 Angles = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-BUILDS = ("portable", "native", "lanes")
+BUILDS = ("portable", "native", "plain", "lanes")
+NO_VECTORS = ("-U__SSE2__", "-U__aarch64__")
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Angles]:
     """library('float', 'native') evaluates sine and cosine of any angles by the four-bar's generated code.
 
-    'native' is compiled as users get it, 'portable' without fused products, 'lanes' is the code of batches with the
+    'native' is compiled as users get it, 'portable' without fused products, 'plain' as by a compiler without vectors, 'lanes' is the code of batches with the
     flags of a native build.
     """
     program = run_front_end(MODEL).program
@@ -42,22 +43,33 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], An
         emission = emit(program, real, batch=kind == "lanes")  # type: ignore[arg-type]
         for path, text in emission.files.items():
             (folder / path).write_text(text)
-        name = "lanes_trigonometry" if kind == "lanes" else "trigonometry"
-        source = folder / f"fourbar_{name}.c"
-        count = int(re.search(r"NT = (\d+)", source.read_text())[1])  # type: ignore[index]
+        source = folder / f"fourbar_{'lanes_trigonometry' if kind == 'lanes' else 'turns'}.c"
         own, shared = folder / "t.o", folder / "t.so"
-        toolchain = host_toolchain() if kind == "portable" else native_toolchain()
-        compile_objects([CompileJob("t", source, own, flags=("-Wno-psabi",))], toolchain)
+        toolchain = native_toolchain() if kind in ("native", "lanes") else host_toolchain()
+        flags = ("-Wno-psabi", *(NO_VECTORS if kind == "plain" else ()))
+        compile_objects([CompileJob("t", source, own, flags=flags)], toolchain)
         link_shared([own], shared, toolchain)
         ffi = cffi.FFI()
-        symbol = "fourbar_trigonometry" + ("_generic" if kind == "lanes" else "")
-        ffi.cdef(f"void {symbol}(const {real} *q, {real} *t);")
-        function: Any = getattr(ffi.dlopen(str(shared)), symbol)
+        ffi.cdef(f"void fourbar_turns(int n, const {real} *x, {real} *t);")
+        ffi.cdef(f"void fourbar_trigonometry_generic(const {real} *q, {real} *t);")
+        c: Any = ffi.dlopen(str(shared))
         kind_of = np.float64 if real == "double" else np.float32
-        width = 32 // np.dtype(kind_of).itemsize if kind == "lanes" else 1
+        if kind != "lanes":
+            return lambda x: _turned(x.astype(kind_of), c.fourbar_turns, ffi)
+        count = int(re.search(r"NT = (\d+)", source.read_text())[1])  # type: ignore[index]
+        function, width = c.fourbar_trigonometry_generic, 32 // np.dtype(kind_of).itemsize
         return lambda x: _evaluate(x.astype(kind_of), function, ffi, program.closures.topology.nq, count, width)
 
     return build
+
+
+def _turned(x: np.ndarray, function: Any, ffi: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Sines and cosines of x, whose length is seldom a whole number of vectors."""
+    real = "double" if x.dtype == np.float64 else "float"
+    t = np.full(2 * len(x) + 1, np.nan, dtype=x.dtype)
+    function(len(x), ffi.cast(f"{real} *", x.ctypes.data), ffi.cast(f"{real} *", t.ctypes.data))
+    assert np.isnan(t[-1]), "written beyond the end"
+    return t[: len(x)], t[len(x) : -1]
 
 
 def _evaluate(x: np.ndarray, function: Any, ffi: Any, nq: int, count: int, width: int) -> tuple[np.ndarray, np.ndarray]:

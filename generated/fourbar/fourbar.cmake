@@ -24,4 +24,5 @@ set(FOURBAR_SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_raise_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_tree_kernel.c
     ${CMAKE_CURRENT_LIST_DIR}/fourbar_trigonometry.c
+    ${CMAKE_CURRENT_LIST_DIR}/fourbar_turns.c
 )

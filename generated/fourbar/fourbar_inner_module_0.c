@@ -28,31 +28,48 @@ static const double column_unit[3] = {
 };
 
 /* Selected closure rows of inner_module_0 and their Jacobian (dependent columns, then independent ones). */
-static void inner_module_0_system(const double q[FOURBAR_NQ], double r[2], double J[6])
+static void inner_module_0_system_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = cos(a2);
-    const double a4 = 0.6 * a3;
-    const double a5 = cos(a0);
-    const double a6 = cos(a1);
-    const double a7 = sin(a0);
-    const double a8 = sin(a1);
-    const double a9 = (a5 * a6) - (a7 * a8);
-    const double a10 = a9 + (0.3 * a5);
-    r[0] = (a4 + 0.9) - a10;
-    const double a11 = sin(-a2);
-    const double a12 = 0.6 * a11;
-    J[2] = a12;
-    const double a13 = (a7 * a6) + (a5 * a8);
-    J[4] = a13;
-    const double a14 = a13 + (0.3 * a7);
-    J[0] = a14;
-    r[1] = a12 - a14;
-    J[1] = -a10;
-    J[3] = -a4;
-    J[5] = -a9;
+    x[1] = a0;
+    x[2] = a1;
+    x[0] = a2;
+}
+
+static void inner_module_0_system_turned(const double q[FOURBAR_NQ], const double t[6], double r[2],
+                                         double J[6])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = 0.6 * a3;
+    const double a7 = (a4 * a5) - (a1 * a2);
+    const double a8 = a7 + (0.3 * a4);
+    r[0] = (a6 + 0.9) - a8;
+    const double a9 = 0.6 * (-a0);
+    J[2] = a9;
+    const double a10 = (a1 * a5) + (a4 * a2);
+    J[4] = a10;
+    const double a11 = a10 + (0.3 * a1);
+    J[0] = a11;
+    r[1] = a9 - a11;
+    J[1] = -a8;
+    J[3] = -a6;
+    J[5] = -a7;
+}
+
+static void inner_module_0_system(const double q[FOURBAR_NQ], double r[2], double J[6])
+{
+    double angles[3], turns[6];
+    inner_module_0_system_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    inner_module_0_system_turned(q, turns, r, J);
 }
 
 static void blocks(const double *J, double *A, double *B)
@@ -74,60 +91,94 @@ static void blocks(const double *J, double *A, double *B)
 }
 
 /* Newton step of inner_module_0: scaled rows r, increments x of its dependents with R_p x = -r. */
+static void inner_module_0_newton_angles(const double q[FOURBAR_NQ], double x[3])
+{
+    const double a0 = q[0];
+    const double a1 = q[1];
+    const double a2 = q[2];
+    x[1] = a0;
+    x[2] = a1;
+    x[0] = a2;
+}
+
+static void inner_module_0_newton_turned(const double q[FOURBAR_NQ], const double t[6], double r[2],
+                                         double x[2], double pivot[2])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = 0.6 * a3;
+    const double a7 = ((a4 * a5) - (a1 * a2)) + (0.3 * a4);
+    const double a8 = (a6 + 0.9) - a7;
+    r[0] = a8;
+    const double a9 = 0.6 * (-a0);
+    const double a10 = ((a1 * a5) + (a4 * a2)) + (0.3 * a1);
+    const double a11 = a9 - a10;
+    r[1] = a11;
+    const double a12 = 1.0 / a7;
+    const double a13 = a10 * a12;
+    const double a14 = a9 - (a13 * a6);
+    pivot[1] = a14;
+    const double a15 = (a8 + (a13 * a11)) / a14;
+    x[0] = (a11 + (a6 * a15)) * a12;
+    x[1] = -a15;
+    pivot[0] = -a7;
+}
+
 static void inner_module_0_newton(const double q[FOURBAR_NQ], double r[2], double x[2],
                                   double pivot[2])
 {
-    const double a0 = q[0];
-    const double a1 = q[1];
-    const double a2 = q[2];
-    const double a3 = cos(a2);
-    const double a4 = 0.6 * a3;
-    const double a5 = cos(a0);
-    const double a6 = cos(a1);
-    const double a7 = sin(a0);
-    const double a8 = sin(a1);
-    const double a9 = ((a5 * a6) - (a7 * a8)) + (0.3 * a5);
-    const double a10 = (a4 + 0.9) - a9;
-    r[0] = a10;
-    const double a11 = sin(-a2);
-    const double a12 = 0.6 * a11;
-    const double a13 = ((a7 * a6) + (a5 * a8)) + (0.3 * a7);
-    const double a14 = a12 - a13;
-    r[1] = a14;
-    const double a15 = 1.0 / a9;
-    const double a16 = a13 * a15;
-    const double a17 = a12 - (a16 * a4);
-    pivot[1] = a17;
-    const double a18 = (a10 + (a16 * a14)) / a17;
-    x[0] = (a14 + (a4 * a18)) * a15;
-    x[1] = -a18;
-    pivot[0] = -a9;
+    double angles[3], turns[6];
+    inner_module_0_newton_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    inner_module_0_newton_turned(q, turns, r, x, pivot);
 }
 
 /* Lift of inner_module_0: its dependents' speeds per unit of its independents. */
-static void inner_module_0_static_lift(const double q[FOURBAR_NQ], double L[2], double pivot[2])
+static void inner_module_0_static_lift_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = cos(a0);
-    const double a4 = cos(a1);
-    const double a5 = sin(a0);
-    const double a6 = sin(a1);
-    const double a7 = (a3 * a4) - (a5 * a6);
-    const double a8 = cos(a2);
-    const double a9 = 0.6 * a8;
-    const double a10 = (a5 * a4) + (a3 * a6);
-    const double a11 = a7 + (0.3 * a3);
-    const double a12 = 1.0 / a11;
-    const double a13 = (a10 + (0.3 * a5)) * a12;
-    const double a14 = sin(-a2);
-    const double a15 = (0.6 * a14) - (a13 * a9);
-    pivot[1] = a15;
-    const double a16 = ((a13 * a7) - a10) / a15;
-    L[1] = a16;
-    L[0] = -((a7 + (a9 * a16)) * a12);
-    pivot[0] = -a11;
+    x[0] = a0;
+    x[1] = a1;
+    x[2] = a2;
+}
+
+static void inner_module_0_static_lift_turned(const double q[FOURBAR_NQ], const double t[6],
+                                              double L[2], double pivot[2])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = (a3 * a4) - (a0 * a1);
+    const double a7 = 0.6 * a5;
+    const double a8 = (a0 * a4) + (a3 * a1);
+    const double a9 = a6 + (0.3 * a3);
+    const double a10 = 1.0 / a9;
+    const double a11 = (a8 + (0.3 * a0)) * a10;
+    const double a12 = (0.6 * (-a2)) - (a11 * a7);
+    pivot[1] = a12;
+    const double a13 = ((a11 * a6) - a8) / a12;
+    L[1] = a13;
+    L[0] = -((a6 + (a7 * a13)) * a10);
+    pivot[0] = -a9;
+}
+
+static void inner_module_0_static_lift(const double q[FOURBAR_NQ], double L[2], double pivot[2])
+{
+    double angles[3], turns[6];
+    inner_module_0_static_lift_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    inner_module_0_static_lift_turned(q, turns, L, pivot);
 }
 
 /* Pivots below these, a thousandth of the least seen at compile time, go to the dense solver with row exchanges. */

@@ -8,6 +8,47 @@
 
 #include <math.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sines, then cosines, of n angles: t has 2n elements. */
+void fourbar_turns(int n, const double *x, double *t);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Limbs of one shape are computed side by side, in the two lanes of a vector; FOURBAR_PAIRS=0 takes the plain text. */
+#ifndef FOURBAR_PAIRS
+#if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#define FOURBAR_PAIRS 1
+#else
+#define FOURBAR_PAIRS 0
+#endif
+#endif
+#if FOURBAR_PAIRS
+typedef double pair __attribute__((vector_size(16)));
+typedef double pair_at __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline pair both(double first, double second)
+{
+    const pair p = {first, second};
+    return p;
+}
+
+static inline pair next_two(const double *x)
+{
+    return *(const pair_at *)x;
+}
+
+static inline void put_two(double *x, pair p)
+{
+    *(pair_at *)x = p;
+}
+#endif
+
+
 /* LU factors of A[n x n] in place with partial pivoting; order[k] is the row taken at step k.
  * Returns the sign of the determinant, or 0 when a pivot is below 1e-11 of the largest entry. */
 static inline int fourbar_factor(double *A, int n, int *order)

@@ -38,14 +38,30 @@ void fourbar_rates(const double q[FOURBAR_NQ], const double v[FOURBAR_NV], doubl
 }
 
 /* World pose of every frame: R row by row, then p (m). */
-void fourbar_poses(const double q[FOURBAR_NQ], double pose[48])
+static void fourbar_poses_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = cos(a0);
+    x[0] = a0;
+    x[1] = a1;
+    x[2] = a2;
+}
+
+static void fourbar_poses_turned(const double q[FOURBAR_NQ], const double t[6], double pose[48])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    pose[6] = a0;
     pose[0] = a3;
     pose[8] = a3;
+    pose[24] = a5;
+    pose[32] = a5;
     pose[1] = 0.0;
     pose[3] = 0.0;
     pose[5] = 0.0;
@@ -69,42 +85,43 @@ void fourbar_poses(const double q[FOURBAR_NQ], double pose[48])
     pose[41] = 0.0;
     pose[43] = 0.0;
     pose[46] = 0.0;
-    const double a4 = sin(a0);
-    pose[6] = a4;
-    pose[2] = -a4;
+    pose[2] = -a0;
     pose[4] = 1.0;
     pose[16] = 1.0;
     pose[28] = 1.0;
     pose[40] = 1.0;
-    const double a5 = cos(a1);
-    const double a6 = sin(a1);
-    const double a7 = (a3 * a5) - (a4 * a6);
-    pose[12] = a7;
-    pose[20] = a7;
-    pose[36] = a7;
-    pose[44] = a7;
-    const double a8 = a3 * a6;
-    const double a9 = a4 * a5;
-    const double a10 = a8 + a9;
-    const double a11 = -a10;
-    pose[14] = a11;
-    pose[38] = a11;
-    const double a12 = a9 + a8;
-    pose[18] = a12;
-    pose[42] = a12;
-    const double a13 = 0.3 * a3;
-    pose[21] = a13;
-    const double a14 = 0.3 * a4;
-    pose[23] = a14;
-    const double a15 = cos(a2);
-    pose[24] = a15;
-    pose[32] = a15;
-    const double a16 = sin(-a2);
-    pose[30] = a16;
-    pose[26] = -a16;
+    const double a6 = (a3 * a4) - (a0 * a1);
+    pose[12] = a6;
+    pose[20] = a6;
+    pose[36] = a6;
+    pose[44] = a6;
+    const double a7 = a3 * a1;
+    const double a8 = a0 * a4;
+    const double a9 = a7 + a8;
+    const double a10 = -a9;
+    pose[14] = a10;
+    pose[38] = a10;
+    const double a11 = a8 + a7;
+    pose[18] = a11;
+    pose[42] = a11;
+    const double a12 = 0.3 * a3;
+    pose[21] = a12;
+    const double a13 = 0.3 * a0;
+    pose[23] = a13;
+    const double a14 = -a2;
+    pose[30] = a14;
+    pose[26] = -a14;
     pose[33] = 0.9;
-    pose[45] = ((0.5 * a7) - (0.2 * a10)) + a13;
-    pose[47] = ((0.5 * a12) + (0.2 * a7)) + a14;
+    pose[45] = ((0.5 * a6) - (0.2 * a9)) + a12;
+    pose[47] = ((0.5 * a11) + (0.2 * a6)) + a13;
+}
+
+void fourbar_poses(const double q[FOURBAR_NQ], double pose[48])
+{
+    double angles[3], turns[6];
+    fourbar_poses_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    fourbar_poses_turned(q, turns, pose);
 }
 
 /* World twist (omega; velocity at the world's origin) of every tree velocity. */

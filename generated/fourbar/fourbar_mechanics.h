@@ -4,14 +4,11 @@
 #ifndef FOURBAR_MECHANICS_H
 #define FOURBAR_MECHANICS_H
 
-#include "fourbar.h"
+#include "fourbar_internal.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Sines, then cosines, of n angles. */
-void fourbar_turns(int n, const double *x, double *t);
 
 /* Sines of all joint angles, then their cosines. */
 void fourbar_trigonometry(const double q[FOURBAR_NQ], double t[2 * 3]);

@@ -28,31 +28,48 @@ static const double column_unit[3] = {
 };
 
 /* Selected closure rows of module_0 and their Jacobian (dependent columns, then independent ones). */
-static void module_0_system(const double q[FOURBAR_NQ], double r[2], double J[6])
+static void module_0_system_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = cos(a2);
-    const double a4 = 0.6 * a3;
-    const double a5 = cos(a0);
-    const double a6 = cos(a1);
-    const double a7 = sin(a0);
-    const double a8 = sin(a1);
-    const double a9 = (a5 * a6) - (a7 * a8);
-    const double a10 = a9 + (0.3 * a5);
-    r[0] = (a4 + 0.9) - a10;
-    const double a11 = sin(-a2);
-    const double a12 = 0.6 * a11;
-    J[2] = a12;
-    const double a13 = (a7 * a6) + (a5 * a8);
-    J[0] = a13;
-    const double a14 = a13 + (0.3 * a7);
-    J[4] = a14;
-    r[1] = a12 - a14;
-    J[1] = -a9;
-    J[3] = -a4;
-    J[5] = -a10;
+    x[1] = a0;
+    x[2] = a1;
+    x[0] = a2;
+}
+
+static void module_0_system_turned(const double q[FOURBAR_NQ], const double t[6], double r[2],
+                                   double J[6])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = 0.6 * a3;
+    const double a7 = (a4 * a5) - (a1 * a2);
+    const double a8 = a7 + (0.3 * a4);
+    r[0] = (a6 + 0.9) - a8;
+    const double a9 = 0.6 * (-a0);
+    J[2] = a9;
+    const double a10 = (a1 * a5) + (a4 * a2);
+    J[0] = a10;
+    const double a11 = a10 + (0.3 * a1);
+    J[4] = a11;
+    r[1] = a9 - a11;
+    J[1] = -a7;
+    J[3] = -a6;
+    J[5] = -a8;
+}
+
+static void module_0_system(const double q[FOURBAR_NQ], double r[2], double J[6])
+{
+    double angles[3], turns[6];
+    module_0_system_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    module_0_system_turned(q, turns, r, J);
 }
 
 static void blocks(const double *J, double *A, double *B)
@@ -74,59 +91,93 @@ static void blocks(const double *J, double *A, double *B)
 }
 
 /* Newton step of module_0: scaled rows r, increments x of its dependents with R_p x = -r. */
-static void module_0_newton(const double q[FOURBAR_NQ], double r[2], double x[2], double pivot[2])
+static void module_0_newton_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = cos(a2);
-    const double a4 = 0.6 * a3;
-    const double a5 = cos(a0);
-    const double a6 = cos(a1);
-    const double a7 = sin(a0);
-    const double a8 = sin(a1);
-    const double a9 = (a5 * a6) - (a7 * a8);
-    const double a10 = (a4 + 0.9) - (a9 + (0.3 * a5));
-    r[0] = a10;
-    const double a11 = sin(-a2);
-    const double a12 = 0.6 * a11;
-    const double a13 = (a7 * a6) + (a5 * a8);
-    const double a14 = a12 - (a13 + (0.3 * a7));
-    r[1] = a14;
-    const double a15 = 1.0 / a9;
-    const double a16 = a13 * a15;
-    const double a17 = a12 - (a16 * a4);
-    pivot[1] = a17;
-    const double a18 = (a10 + (a16 * a14)) / a17;
-    x[0] = (a14 + (a4 * a18)) * a15;
-    x[1] = -a18;
-    pivot[0] = -a9;
+    x[1] = a0;
+    x[2] = a1;
+    x[0] = a2;
+}
+
+static void module_0_newton_turned(const double q[FOURBAR_NQ], const double t[6], double r[2],
+                                   double x[2], double pivot[2])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = 0.6 * a3;
+    const double a7 = (a4 * a5) - (a1 * a2);
+    const double a8 = (a6 + 0.9) - (a7 + (0.3 * a4));
+    r[0] = a8;
+    const double a9 = 0.6 * (-a0);
+    const double a10 = (a1 * a5) + (a4 * a2);
+    const double a11 = a9 - (a10 + (0.3 * a1));
+    r[1] = a11;
+    const double a12 = 1.0 / a7;
+    const double a13 = a10 * a12;
+    const double a14 = a9 - (a13 * a6);
+    pivot[1] = a14;
+    const double a15 = (a8 + (a13 * a11)) / a14;
+    x[0] = (a11 + (a6 * a15)) * a12;
+    x[1] = -a15;
+    pivot[0] = -a7;
+}
+
+static void module_0_newton(const double q[FOURBAR_NQ], double r[2], double x[2], double pivot[2])
+{
+    double angles[3], turns[6];
+    module_0_newton_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    module_0_newton_turned(q, turns, r, x, pivot);
 }
 
 /* Lift of module_0: its dependents' speeds per unit of its independents. */
-static void module_0_static_lift(const double q[FOURBAR_NQ], double L[2], double pivot[2])
+static void module_0_static_lift_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = cos(a0);
-    const double a4 = cos(a1);
-    const double a5 = sin(a0);
-    const double a6 = sin(a1);
-    const double a7 = (a3 * a4) - (a5 * a6);
-    const double a8 = a7 + (0.3 * a3);
-    const double a9 = cos(a2);
-    const double a10 = 0.6 * a9;
-    const double a11 = (a5 * a4) + (a3 * a6);
-    const double a12 = 1.0 / a7;
-    const double a13 = a11 * a12;
-    const double a14 = sin(-a2);
-    const double a15 = (0.6 * a14) - (a13 * a10);
-    pivot[1] = a15;
-    const double a16 = ((a13 * a8) - (a11 + (0.3 * a5))) / a15;
-    L[1] = a16;
-    L[0] = -((a8 + (a10 * a16)) * a12);
-    pivot[0] = -a7;
+    x[0] = a0;
+    x[1] = a1;
+    x[2] = a2;
+}
+
+static void module_0_static_lift_turned(const double q[FOURBAR_NQ], const double t[6], double L[2],
+                                        double pivot[2])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = (a3 * a4) - (a0 * a1);
+    const double a7 = a6 + (0.3 * a3);
+    const double a8 = 0.6 * a5;
+    const double a9 = (a0 * a4) + (a3 * a1);
+    const double a10 = 1.0 / a6;
+    const double a11 = a9 * a10;
+    const double a12 = (0.6 * (-a2)) - (a11 * a8);
+    pivot[1] = a12;
+    const double a13 = ((a11 * a7) - (a9 + (0.3 * a0))) / a12;
+    L[1] = a13;
+    L[0] = -((a7 + (a8 * a13)) * a10);
+    pivot[0] = -a6;
+}
+
+static void module_0_static_lift(const double q[FOURBAR_NQ], double L[2], double pivot[2])
+{
+    double angles[3], turns[6];
+    module_0_static_lift_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    module_0_static_lift_turned(q, turns, L, pivot);
 }
 
 /* Pivots below these, a thousandth of the least seen at compile time, go to the dense solver with row exchanges. */
@@ -319,34 +370,51 @@ int fourbar_module_0_lift(const double q[FOURBAR_NQ], double L[2 * 1])
 }
 
 /* All condensed closure rows of module_0 and their Jacobian. */
-void fourbar_module_0_closure(const double q[FOURBAR_NQ], double r[5], double J[6])
+static void fourbar_module_0_closure_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = cos(a2);
-    const double a4 = 0.6 * a3;
-    const double a5 = cos(a0);
-    const double a6 = cos(a1);
-    const double a7 = sin(a0);
-    const double a8 = sin(a1);
-    const double a9 = (a5 * a6) - (a7 * a8);
-    const double a10 = a9 + (0.3 * a5);
-    r[0] = (a4 + 0.9) - a10;
-    const double a11 = sin(-a2);
-    const double a12 = 0.6 * a11;
-    J[4] = a12;
-    const double a13 = (a7 * a6) + (a5 * a8);
-    J[2] = a13;
-    const double a14 = a13 + (0.3 * a7);
-    J[0] = a14;
-    r[1] = a12 - a14;
+    x[1] = a0;
+    x[2] = a1;
+    x[0] = a2;
+}
+
+static void fourbar_module_0_closure_turned(const double q[FOURBAR_NQ], const double t[6],
+                                            double r[5], double J[6])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    (void)q;
+    const double a6 = 0.6 * a3;
+    const double a7 = (a4 * a5) - (a1 * a2);
+    const double a8 = a7 + (0.3 * a4);
+    r[0] = (a6 + 0.9) - a8;
+    const double a9 = 0.6 * (-a0);
+    J[4] = a9;
+    const double a10 = (a1 * a5) + (a4 * a2);
+    J[2] = a10;
+    const double a11 = a10 + (0.3 * a1);
+    J[0] = a11;
+    r[1] = a9 - a11;
     r[2] = 0.0;
     r[3] = 0.0;
     r[4] = 0.0;
-    J[1] = -a10;
-    J[3] = -a9;
-    J[5] = -a4;
+    J[1] = -a8;
+    J[3] = -a7;
+    J[5] = -a6;
+}
+
+void fourbar_module_0_closure(const double q[FOURBAR_NQ], double r[5], double J[6])
+{
+    double angles[3], turns[6];
+    fourbar_module_0_closure_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    fourbar_module_0_closure_turned(q, turns, r, J);
 }
 
 /* Speeds of the cut joints of module_0 per unit of the other speeds. */
@@ -360,21 +428,35 @@ void fourbar_module_0_speeds(const double q[FOURBAR_NQ], double G[3])
 
 
 /* What rho and C of module_0 are made of: poses W and Delta and twists of its chords; couplings. */
-static void module_0_paths(const double q[FOURBAR_NQ], double T[24], double V[24])
+static void module_0_paths_angles(const double q[FOURBAR_NQ], double x[4])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
     const double a3 = q[3];
-    const double a4 = cos(a0);
-    const double a5 = cos(a1);
-    const double a6 = sin(a0);
-    const double a7 = sin(a1);
-    const double a8 = (a4 * a5) - (a6 * a7);
+    x[0] = a0;
+    x[1] = a1;
+    x[2] = a2;
+    x[3] = a3;
+}
+
+static void module_0_paths_turned(const double q[FOURBAR_NQ], const double t[8], double T[24],
+                                  double V[24])
+{
+    const double a0 = t[0];
+    const double a1 = t[1];
+    const double a2 = t[2];
+    const double a3 = t[3];
+    const double a4 = t[4];
+    const double a5 = t[5];
+    const double a6 = t[6];
+    const double a7 = t[7];
+    (void)q;
+    const double a8 = (a4 * a5) - (a0 * a1);
     T[0] = a8;
     T[7] = a8;
-    const double a9 = a6 * a5;
-    const double a10 = a4 * a7;
+    const double a9 = a0 * a5;
+    const double a10 = a4 * a1;
     const double a11 = a9 + a10;
     T[1] = a11;
     T[2] = 0.0;
@@ -410,41 +492,46 @@ static void module_0_paths(const double q[FOURBAR_NQ], double T[24], double V[24
     const double a12 = a10 + a9;
     T[6] = -a12;
     const double a13 = 0.3 * a4;
-    const double a14 = 0.3 * a6;
+    const double a14 = 0.3 * a0;
     V[9] = a14;
     const double a15 = (a8 * a13) + (a11 * a14);
     T[9] = -a15;
     const double a16 = (a8 * a14) - (a12 * a13);
     T[11] = -a16;
-    const double a17 = cos(a2);
-    const double a18 = a8 * a17;
-    const double a19 = sin(-a2);
-    const double a20 = a18 + (a11 * a19);
-    const double a21 = cos(a3);
-    const double a22 = a8 * a19;
-    const double a23 = (a11 * a17) - a22;
-    const double a24 = sin(a3);
-    T[12] = (a20 * a21) - (a23 * a24);
-    T[14] = (a20 * a24) + (a23 * a21);
+    const double a17 = a8 * a6;
+    const double a18 = -a2;
+    const double a19 = a17 + (a11 * a18);
+    const double a20 = a8 * a18;
+    const double a21 = (a11 * a6) - a20;
+    T[12] = (a19 * a7) - (a21 * a3);
+    T[14] = (a19 * a3) + (a21 * a7);
     T[16] = 1.0;
     V[2] = 1.0;
     V[8] = 1.0;
-    const double a25 = a22 - (a12 * a17);
-    const double a26 = (a12 * a19) + a18;
-    T[18] = (a25 * a21) - (a26 * a24);
-    T[20] = (a25 * a24) + (a26 * a21);
+    const double a22 = a20 - (a12 * a6);
+    const double a23 = (a12 * a18) + a17;
+    T[18] = (a22 * a7) - (a23 * a3);
+    T[20] = (a22 * a3) + (a23 * a7);
     V[16] = 0.9;
-    const double a27 = ((-0.6) * a17) + ((0.6 * a17) + 0.9);
-    const double a28 = ((-0.6) * a19) + (0.6 * a19);
-    const double a29 = ((-0.6) * a21) + 1.0;
-    const double a30 = (-0.6) * a24;
-    const double a31 = (a21 * a29) + (a24 * a30);
-    const double a32 = (a21 * a30) - (a24 * a29);
-    const double a33 = (((a8 * a27) + (a11 * a28)) - a15) - ((a20 * a31) + (a23 * a32));
-    T[21] = a33;
-    const double a34 = (((a8 * a28) - (a12 * a27)) - a16) - ((a25 * a31) + (a26 * a32));
-    T[23] = a34;
+    const double a24 = ((-0.6) * a6) + ((0.6 * a6) + 0.9);
+    const double a25 = ((-0.6) * a18) + (0.6 * a18);
+    const double a26 = ((-0.6) * a7) + 1.0;
+    const double a27 = (-0.6) * a3;
+    const double a28 = (a7 * a26) + (a3 * a27);
+    const double a29 = (a7 * a27) - (a3 * a26);
+    const double a30 = (((a8 * a24) + (a11 * a25)) - a15) - ((a19 * a28) + (a21 * a29));
+    T[21] = a30;
+    const double a31 = (((a8 * a25) - (a12 * a24)) - a16) - ((a22 * a28) + (a23 * a29));
+    T[23] = a31;
     V[10] = -a13;
+}
+
+static void module_0_paths(const double q[FOURBAR_NQ], double T[24], double V[24])
+{
+    double angles[4], turns[8];
+    module_0_paths_angles(q, angles);
+    fourbar_turns(4, angles, turns);
+    module_0_paths_turned(q, turns, T, V);
 }
 
 /* First row of each chord in rho. */
@@ -489,31 +576,47 @@ void fourbar_module_0_rho_jacobian(const double q[FOURBAR_NQ], double rho[6], do
 }
 
 /* Coordinates of the cut joints of module_0, next to their previous values. */
-static void module_0_recovered(const double q[FOURBAR_NQ], double x[1])
+static void module_0_recovered_angles(const double q[FOURBAR_NQ], double x[3])
 {
     const double a0 = q[0];
     const double a1 = q[1];
     const double a2 = q[2];
-    const double a3 = q[3];
-    const double a4 = cos(a0);
-    const double a5 = cos(a1);
-    const double a6 = sin(a0);
-    const double a7 = sin(a1);
-    const double a8 = (a4 * a5) - (a6 * a7);
-    const double a9 = sin(-a2);
-    const double a10 = a8 * a9;
-    const double a11 = a4 * a7;
-    const double a12 = a6 * a5;
-    const double a13 = a11 + a12;
-    const double a14 = cos(a2);
-    const double a15 = a12 + a11;
-    const double a16 = a8 * a14;
-    const double a17 = atan2((a10 - (a13 * a14)) - ((a15 * a14) - a10), (a16 + (a15 * a9)) + ((a13 * a9) + a16));
-    const double a18 = a17 - a3;
-    const double a19 = sin(a18);
-    const double a20 = cos(a18);
-    const double a21 = atan2(a19, a20);
-    x[0] = a3 + a21;
+    x[0] = a0;
+    x[1] = a1;
+    x[2] = a2;
+}
+
+static void module_0_recovered_turned(const double q[FOURBAR_NQ], const double t[6], double x[1])
+{
+    const double a0 = q[3];
+    const double a1 = t[0];
+    const double a2 = t[1];
+    const double a3 = t[2];
+    const double a4 = t[3];
+    const double a5 = t[4];
+    const double a6 = t[5];
+    const double a7 = (a4 * a5) - (a1 * a2);
+    const double a8 = -a3;
+    const double a9 = a7 * a8;
+    const double a10 = a4 * a2;
+    const double a11 = a1 * a5;
+    const double a12 = a10 + a11;
+    const double a13 = a11 + a10;
+    const double a14 = a7 * a6;
+    const double a15 = atan2((a9 - (a12 * a6)) - ((a13 * a6) - a9), (a14 + (a13 * a8)) + ((a12 * a8) + a14));
+    const double a16 = a15 - a0;
+    const double a17 = sin(a16);
+    const double a18 = cos(a16);
+    const double a19 = atan2(a17, a18);
+    x[0] = a0 + a19;
+}
+
+static void module_0_recovered(const double q[FOURBAR_NQ], double x[1])
+{
+    double angles[3], turns[6];
+    module_0_recovered_angles(q, angles);
+    fourbar_turns(3, angles, turns);
+    module_0_recovered_turned(q, turns, x);
 }
 
 void fourbar_module_0_recover(double q[FOURBAR_NQ])

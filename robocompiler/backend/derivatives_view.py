@@ -48,11 +48,6 @@ class DerivativesView:
     routines: Mapping[str, Routine]
     angle_routine: Routine | None
 
-    @property
-    def paired(self) -> bool:
-        """Whether any kernel has a text over pairs."""
-        return any(kernel.pairs for kernel in self.kernels)
-
     def call(self, name: str) -> str:
         """The statement that calls a kernel, empty where it computes nothing."""
         return next((kernel.call for kernel in self.kernels if kernel.name == name), "")

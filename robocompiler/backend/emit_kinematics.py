@@ -57,18 +57,20 @@ def emit_kinematics(program: RobotProgram, real: Real = "double") -> KinematicEm
     modules = {f"{prefix}_{m.name}.c": render("module.c.j2", r=view, m=m) for m in view.modules}
     functions = chord_functions(program.chord, real) if program.chords else []
     chords = {f"{prefix}_chords.c": render("chords.c.j2", r=view, chord=functions)} if functions else {}
+    turns = {f"{prefix}_turns.c": render("turns.c.j2", r=view)}
     kinematics = {f"{prefix}_kinematics.c": render("kinematics.c.j2", r=view)}
     return KinematicEmission(
         prefix=prefix,
         view=view,
         headers=headers,
-        sources={**modules, **chords, **kinematics},
+        sources={**modules, **chords, **turns, **kinematics},
         units=(
             *_module_units(program, prefix, modules),
             *(Unit("kinematics", Path(path), text, robot_provenance(program)) for path, text in kinematics.items()),
             *(Unit("chords", Path(path), text) for path, text in chords.items()),
+            *(Unit("turns", Path(path), text) for path, text in turns.items()),
         ),
-        module_support=("chords",) if chords else (),
+        module_support=("chords", "turns") if chords else ("turns",),
     )
 
 

@@ -64,11 +64,6 @@ class MechanicsView:
     routines: Mapping[str, Routine]
     angle_routine: Routine | None
 
-    @property
-    def paired(self) -> bool:
-        """Whether any kernel has a text over pairs."""
-        return any(kernel.pairs for kernel in self.kernels)
-
 
 def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> MechanicsView:
     """The view of a robot's mechanics."""

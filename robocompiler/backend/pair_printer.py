@@ -37,7 +37,9 @@ _FEW = 100  # operations below which pairs are not looked for
 _SAVED = 0.1  # of the operations: with less, the plain text is all there is
 
 
-def print_pairs(routine: Routine, *, function_name: str, real: Real, sizes: Mapping[str, str]) -> str:
+def print_pairs(
+    routine: Routine, *, function_name: str, real: Real, sizes: Mapping[str, str], static: bool = False
+) -> str:
     """The C definition over pairs, empty where pairs would not pay."""
     codes = {value.code for value in routine.program.values if isinstance(value, Operation)}
     if routine.operations < _FEW or real != "double" or codes & _SIGNED_ZEROS:
@@ -51,7 +53,9 @@ def print_pairs(routine: Routine, *, function_name: str, real: Real, sizes: Mapp
     count = sum(below is not None for below in computed)
     division = divide_order(computed, PART if routine.operations > LONG else max(count, 1))
     printer = _Printer(routine, line, division, CReal(real))
-    return part_functions(routine, function_name, real, sizes, printer.bodies(), f"pair w[{max(division.work, 1)}]")
+    return part_functions(
+        routine, function_name, real, sizes, printer.bodies(), f"pair w[{max(division.work, 1)}]", static=static
+    )
 
 
 class _Printer:

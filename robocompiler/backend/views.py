@@ -9,9 +9,10 @@ import numpy as np
 
 from robocompiler.backend.chords_view import LoopsView, loops_view
 from robocompiler.backend.identifiers import c_identifier, macro, unique_macros
+from robocompiler.backend.kernel_text import Names, kernel_text
 from robocompiler.backend.numbers import literals, real_words
 from robocompiler.backend.options import Real
-from robocompiler.backend.printer import print_kernel, print_prototype
+from robocompiler.backend.printer import print_prototype
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.sharing import share_reciprocals
 from robocompiler.records.joint_types import JOINT_SHAPES, JointType
@@ -197,8 +198,12 @@ class _Views:
     def _text(self, kernel: Kernel, static: bool = False) -> str:
         sizes = {argument.name: self.sizes[argument.name] for argument in kernel.inputs if argument.name in self.sizes}
         name = kernel.name if static else f"{self.prefix}_{kernel.name}"
-        text = print_kernel(kernel, function_name=name, real=self.real, static=static, sizes=sizes)
-        return f"/* {kernel.summary} */\n{text}"
+        return self._printed(Routine.of(kernel), name, static, sizes)
+
+    def _printed(self, routine: Routine, name: str, static: bool, sizes: dict[str, str]) -> str:
+        names = Names(self.prefix, self.MACRO)
+        text = kernel_text(routine, names=names, function_name=name, real=self.real, static=static, sizes=sizes)
+        return f"/* {routine.summary} */\n{text}"
 
     def _prototype(self, kernel: Kernel | Signature) -> str:
         sizes = {argument.name: self.sizes[argument.name] for argument in kernel.inputs if argument.name in self.sizes}
@@ -267,9 +272,7 @@ class _Views:
     def _shared(self, kernel: Kernel) -> str:
         """A kernel that divides by pivots, each inverted once."""
         sizes = {argument.name: self.sizes[argument.name] for argument in kernel.inputs if argument.name in self.sizes}
-        routine = share_reciprocals(Routine.of(kernel))
-        text = print_kernel(routine, function_name=kernel.name, real=self.real, static=True, sizes=sizes)
-        return f"/* {kernel.summary} */\n{text}"
+        return self._printed(share_reciprocals(Routine.of(kernel)), kernel.name, True, sizes)
 
     def _least_pivots(self, newton: Kernel, chart: Chart) -> list[float]:
         """Pivots below these go to the dense solver: a small part of the smallest ones at the probes."""
