@@ -33,8 +33,8 @@ NO_VECTORS = ("-U__SSE2__", "-U__aarch64__")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Angles]:
     """library('float', 'native') evaluates sine and cosine of any angles by the four-bar's generated code.
 
-    'native' is compiled as users get it, 'portable' without fused products, 'plain' as by a compiler without vectors, 'lanes' is the code of batches with the
-    flags of a native build.
+    'native' is compiled as users get it, 'portable' without fused products, 'plain' as by a compiler without vectors,
+    'lanes' is the code of batches with the flags of a native build.
     """
     program = run_front_end(MODEL).program
 
