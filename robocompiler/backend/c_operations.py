@@ -126,6 +126,10 @@ class CReal:
 
     def operation(self, code: int, operands: tuple[Expression, ...]) -> Expression:
         """The C expression of CasADi operation `code`; CompileError naming the operation if C99 libm has none."""
+        if code in _INFIX and not (operands[0].boolean or operands[1].boolean):  # nine of ten
+            a, b = operands
+            first, second = (a.text if a.atomic else f"({a.text})"), (b.text if b.atomic else f"({b.text})")
+            return Expression(f"{first} {_INFIX[code]} {second}", False, False, False, a.excess + b.excess)
         excess = sum(operand.excess for operand in operands) * REPEATED_OPERANDS.get(code, 1)
         return self._operation(code, operands)._replace(excess=excess)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from typing import Protocol, TypeVar
 
-from networkx.utils import UnionFind
-
 Block = TypeVar("Block", bound=Hashable)
 Block_co = TypeVar("Block_co", bound=Hashable, covariant=True)
 
@@ -39,9 +37,19 @@ def dependency_modules(
         blocks shares nothing and is a module by itself.
     """
     solved = frozenset(dependents)
-    groups = UnionFind(range(len(closures)))
+    parent = list(range(len(closures)))  # union-find: of two groups the one with the smaller first index leads
+
+    def leader(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = index = parent[parent[index]]
+        return index
+
     first_user: dict[Block, int] = {}
     for index, closure in enumerate(closures):
         for block in closure.variables & solved:
-            groups.union(first_user.setdefault(block, index), index)
-    return tuple(sorted(tuple(sorted(group)) for group in groups.to_sets()))
+            a, b = leader(first_user.setdefault(block, index)), leader(index)
+            parent[max(a, b)] = min(a, b)
+    groups: dict[int, list[int]] = {}
+    for index in range(len(closures)):
+        groups.setdefault(leader(index), []).append(index)
+    return tuple(tuple(group) for group in groups.values())
