@@ -12,6 +12,10 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads and xdist's workers share two cores
 
 import robocompiler as rc
+from robocompiler.backend import side_task
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # the workers keep all cores busy: forked copies would only cost
+    side_task.cores = lambda: 1
 
 OPTIMISED = ("stewart", "rssr", "fourbar")  # compiled as users get them
 DERIVED = ("five_bar",)  # with the derivatives of its dynamics

@@ -25,7 +25,7 @@ from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import read_mechanism
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "fourbar.yaml"
-FAST = BuildOptions(extra_flags=("-O0",), portable=True)
+FAST = BuildOptions(extra_flags=("-O1",), portable=True)  # at -O0 nothing is taken apart
 ELF = Toolchain(("cc",), "cc 1", "x86_64-linux-gnu", ("-O2",))
 
 TEXT = """\

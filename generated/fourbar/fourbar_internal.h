@@ -21,7 +21,7 @@ void fourbar_turns(int n, const double *x, double *t);
 
 /* Limbs of one shape are computed side by side, in the two lanes of a vector; FOURBAR_PAIRS=0 takes the plain text. */
 #ifndef FOURBAR_PAIRS
-#if defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && (defined(__SSE2__) || defined(__aarch64__))
 #define FOURBAR_PAIRS 1
 #else
 #define FOURBAR_PAIRS 0

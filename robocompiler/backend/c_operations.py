@@ -12,7 +12,8 @@ import casadi
 from robocompiler.backend.options import Real
 from robocompiler.errors import CompileError
 
-_INFIX = {casadi.OP_ADD: "+", casadi.OP_SUB: "-", casadi.OP_MUL: "*", casadi.OP_DIV: "/"}
+#: Operators between two operands.
+INFIX = {casadi.OP_ADD: "+", casadi.OP_SUB: "-", casadi.OP_MUL: "*", casadi.OP_DIV: "/"}
 _COMPARISONS = {casadi.OP_LT: "<", casadi.OP_LE: "<=", casadi.OP_EQ: "==", casadi.OP_NE: "!="}
 _CONNECTIVES = {casadi.OP_AND: "&&", casadi.OP_OR: "||"}
 _CALLS = {
@@ -126,10 +127,10 @@ class CReal:
 
     def operation(self, code: int, operands: tuple[Expression, ...]) -> Expression:
         """The C expression of CasADi operation `code`; CompileError naming the operation if C99 libm has none."""
-        if code in _INFIX and not (operands[0].boolean or operands[1].boolean):  # nine of ten
+        if code in INFIX and not (operands[0].boolean or operands[1].boolean):  # nine of ten
             a, b = operands
             first, second = (a.text if a.atomic else f"({a.text})"), (b.text if b.atomic else f"({b.text})")
-            return Expression(f"{first} {_INFIX[code]} {second}", False, False, False, a.excess + b.excess)
+            return Expression(f"{first} {INFIX[code]} {second}", False, False, False, a.excess + b.excess)
         excess = sum(operand.excess for operand in operands) * REPEATED_OPERANDS.get(code, 1)
         return self._operation(code, operands)._replace(excess=excess)
 
@@ -153,8 +154,8 @@ class CReal:
 
     def _arithmetic(self, code: int, operands: list[str]) -> str:
         first = operands[0] if operands else ""
-        if code in _INFIX:
-            return f"{first} {_INFIX[code]} {operands[1]}"
+        if code in INFIX:
+            return f"{first} {INFIX[code]} {operands[1]}"
         if code == casadi.OP_NEG:
             return f"-{first}"
         if code == casadi.OP_SQ:

@@ -100,9 +100,10 @@ def numbers_apart(units: Iterable[Unit], prefix: str, toolchain: Toolchain) -> A
 
 
 def _fits(toolchain: Toolchain) -> bool:
-    """ELF objects of a known processor, and no link-time optimisation, which would want to see the numbers."""
+    """ELF objects of a known processor; no link-time optimisation, which would want to see the numbers, and some
+    optimisation at all: without any, compiling two files takes longer than compiling one again."""
     elf = toolchain.target.startswith(_TARGETS) and "linux" in toolchain.target
-    return elf and not any(flag.startswith("-flto") for flag in toolchain.flags)
+    return elf and not any(flag == "-O0" or flag.startswith("-flto") for flag in toolchain.flags)
 
 
 def without_numbers(text: str, stem: str) -> tuple[str, tuple[str, ...]]:

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 
 import casadi
 
-from robocompiler.backend.c_operations import CReal, Expression
+from robocompiler.backend.c_operations import INFIX, CReal, Expression
 from robocompiler.backend.options import Real
 from robocompiler.backend.paired_line import (
     COMPUTED,
-    PAIRS,
     Instruction,
     Join,
     Lane,
@@ -33,6 +32,12 @@ from robocompiler.backend.signed_values import signed_values
 from robocompiler.backend.straight_line import Constant, Load, Operation
 
 _SIGNED_ZEROS = {casadi.OP_ATAN2, casadi.OP_COPYSIGN}  # they tell -0 from 0, which moved signs may exchange
+_PAIR_TEXTS = {
+    casadi.OP_NEG: "-{0}",
+    casadi.OP_SQ: "{0} * {0}",
+    casadi.OP_TWICE: "{0} + {0}",
+    casadi.OP_INV: "both(1.0, 1.0) / {0}",
+}
 _FEW = 100  # operations below which pairs are not looked for
 _SAVED = 0.1  # of the operations: with less, the plain text is all there is
 
@@ -60,92 +65,85 @@ def print_pairs(
 
 class _Printer:
     def __init__(self, routine: Routine, line: PairedLine, division: Division, real: CReal) -> None:
-        self._routine, self._line, self._division, self._real = routine, line, division, real
+        self._routine, self._instructions, self._stores = routine, line.instructions, line.stores
+        self._division, self._real = division, real
         self._prefix = local_prefix([*(a.name for a in (*routine.inputs, *routine.outputs)), "w"])
-        self._stores: dict[int, list[str]] = {}
+        self._at_hand: dict[int, str] = {}  # texts that are the same in every part
 
     def bodies(self) -> list[list[str]]:
         """The statements of each part; those of a short routine store last, so that outputs may overlap inputs."""
+        single = len(self._division.parts) == 1
         at: dict[int, list[int]] = {}
-        for number, store in enumerate(self._line.stores):
+        for number, store in enumerate(self._stores):
             at.setdefault(store.value, []).append(number)
-        later: list[int] = []
-        bodies = []
+        bodies, local = [], dict[int, str]()
         for members in self._division.parts:
             lines: list[str] = []
-            own = set(members)
+            local = {}
             for index in members:
-                lines += self._loaded(index, own)
-                lines.append(self._definition(index, own))
-                if index in self._division.slot:
-                    lines.append(self._kept(index))
-                if len(self._division.parts) > 1:
-                    lines += [self._store(number, own) for number in at.get(index, [])]
-                else:
-                    later += at.get(index, [])
+                lines += self._statements(index, local)
+                if not single:
+                    lines += [self._store(number, local) for number in at.get(index, [])]
             bodies.append(lines)
-        instructions = self._line.instructions
-        later += [k for k, s in enumerate(self._line.stores) if not isinstance(instructions[s.value], COMPUTED)]
-        bodies[-1] += [self._store(number, set(self._division.parts[-1])) for number in later]
+        computed = {index for members in self._division.parts for index in members}
+        later = [k for k, store in enumerate(self._stores) if single or store.value not in computed]
+        bodies[-1] += [self._store(number, local) for number in later]
         return bodies
 
-    def _loaded(self, index: int, own: set[int]) -> list[str]:
-        """Names for the loads that an instruction is the first of its part to use."""
+    def _statements(self, index: int, local: dict[int, str]) -> list[str]:
+        """What computes an instruction: names for loads that it is the first of its part to use, itself, its place."""
+        instructions, prefix = self._instructions, self._prefix
+        instruction = instructions[index]
         lines = []
-        for operand in self._line.instructions[index].operands:  # type: ignore[union-attr]
-            load = self._line.instructions[operand]
-            if isinstance(load, PairLoad) and operand not in own:
-                lines.append(f"const pair {self._name(operand)} = {self._pair_load(load)};")
-                own.add(operand)
+        operands: tuple[int, ...] = instruction.operands  # type: ignore[union-attr]
+        for operand in operands:
+            load = instructions[operand]
+            if type(load) is PairLoad and operand not in local:
+                first, second = load.positions
+                # named by their places, all else by rank, so that no number of the robot matters
+                local[operand] = f"{prefix}{load.argument}_{first}_{second}"
+                lines.append(f"const pair {local[operand]} = {self._pair_load(load)};")
+        texts = [local[operand] if operand in local else self._elsewhere(operand) for operand in operands]
+        name = local[index] = f"{prefix}{self._division.rank[index]}"
+        kind = type(instruction)
+        single = kind is Operation or kind is Lane
+        lines.append(f"const {self._real.name if single else 'pair'} {name} = {self._text(instruction, texts)};")
+        if index in self._division.slot:
+            lines.append(f"w[{self._division.slot[index]}]{'[0]' if single else ''} = {name};")
         return lines
 
-    def _definition(self, index: int, own: set[int]) -> str:
-        instruction = self._line.instructions[index]
-        kind = "pair" if isinstance(instruction, PAIRS) else self._real.name
-        return f"const {kind} {self._name(index)} = {self._text(instruction, own)};"
-
-    def _name(self, index: int) -> str:
-        """Of a local; loads are named by their places, all else by rank, so that no number of the robot matters."""
-        load = self._line.instructions[index]
-        if isinstance(load, PairLoad):
-            return f"{self._prefix}{load.argument}_{load.positions[0]}_{load.positions[1]}"
-        return f"{self._prefix}{self._division.rank[index]}"
-
-    def _text(self, instruction: Instruction, own: set[int]) -> str:
+    def _text(self, instruction: Instruction, texts: list[str]) -> str:
+        if isinstance(instruction, Operation | PairOperation):
+            sign = INFIX.get(instruction.code)
+            if sign:
+                return f"{texts[0]} {sign} {texts[1]}"
+            if isinstance(instruction, Operation):
+                operands = tuple(Expression(text, atomic=True) for text in texts)
+                return self._real.as_real(self._real.operation(instruction.code, operands)).text
+            return _PAIR_TEXTS[instruction.code].format(texts[0])
         if isinstance(instruction, Join):
-            first, second = (self._operand(operand, own).text for operand in instruction.operands)
-            return f"both({first}, {second})"
-        if isinstance(instruction, Lane):
-            text = f"{self._operand(instruction.operands[0], own).text}[{instruction.lane}]"
-            return text if instruction.sign > 0 else f"-{text}"
-        assert isinstance(instruction, Operation | PairOperation)
-        operands = tuple(self._operand(operand, own) for operand in instruction.operands)
-        if isinstance(instruction, Operation):
-            return self._real.as_real(self._real.operation(instruction.code, operands)).text
-        return self._pair_operation(instruction.code, operands)
+            return f"both({texts[0]}, {texts[1]})"
+        assert isinstance(instruction, Lane)
+        return f"{'' if instruction.sign > 0 else '-'}{texts[0]}[{instruction.lane}]"
 
-    def _pair_operation(self, code: int, operands: tuple[Expression, ...]) -> str:
-        if code == casadi.OP_TWICE:
-            return f"{operands[0].text} + {operands[0].text}"
-        if code == casadi.OP_INV:
-            return f"both(1.0, 1.0) / {operands[0].text}"
-        return self._real.operation(code, operands).text
+    def _elsewhere(self, index: int) -> str:
+        """The text of a value that no local of this part holds."""
+        text = self._at_hand.get(index)
+        if text is None:
+            text = self._at_hand[index] = self._text_elsewhere(self._instructions[index], index)
+        return text
 
-    def _operand(self, index: int, own: set[int]) -> Expression:
-        instruction = self._line.instructions[index]
+    def _text_elsewhere(self, instruction: Instruction, index: int) -> str:
         if isinstance(instruction, Constant):
-            return self._real.literal(instruction.value)
+            return self._real.literal(instruction.value).text
         if isinstance(instruction, Load):
-            return Expression(self._input(instruction.argument, instruction.position), atomic=True)
+            return self._input(instruction.argument, instruction.position)
         if isinstance(instruction, PairConstant):
             first, second = (self._real.literal(number).text for number in instruction.numbers)
-            return Expression(f"both({first}, {second})", atomic=True)
-        if isinstance(instruction, PairLoad) and index not in own:
-            return Expression(self._pair_load(instruction), atomic=True)
-        if index in own:
-            return Expression(self._name(index), atomic=True)
-        place = f"w[{self._division.slot[index]}]"
-        return Expression(place if isinstance(instruction, PAIRS) else f"{place}[0]", atomic=True)
+            return f"both({first}, {second})"
+        if isinstance(instruction, PairLoad):
+            return self._pair_load(instruction)
+        return f"w[{self._division.slot[index]}]{'[0]' if isinstance(instruction, Operation | Lane) else ''}"
 
     def _pair_load(self, load: PairLoad) -> str:
         first, second = load.positions
@@ -156,13 +154,10 @@ class _Printer:
     def _input(self, argument: int, position: int) -> str:
         return f"{self._routine.inputs[argument].name}[{position}]"
 
-    def _kept(self, index: int) -> str:
-        lane = "" if isinstance(self._line.instructions[index], PAIRS) else "[0]"
-        return f"w[{self._division.slot[index]}]{lane} = {self._name(index)};"
-
-    def _store(self, number: int, own: set[int]) -> str:
-        store = self._line.stores[number]
-        name, value = self._routine.outputs[store.argument].name, self._operand(store.value, own).text
+    def _store(self, number: int, local: dict[int, str]) -> str:
+        store = self._stores[number]
+        value = local[store.value] if store.value in local else self._elsewhere(store.value)
+        name = self._routine.outputs[store.argument].name
         if isinstance(store, PairStore):
             return f"put_two(&{name}[{store.positions[0]}], {value});"
         return f"{name}[{store.position}] = {value};"

@@ -10,7 +10,7 @@ Islands of pairs that cost more moves than they save operations are given up aga
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi
@@ -20,8 +20,8 @@ from robocompiler.backend.signed_values import LEAF_CONSTANT, LEAF_LOAD, SUM, Si
 Pair = tuple[int, int]  # two nodes of one shape, for the two lanes
 
 PAIRED = (SUM, casadi.OP_MUL, casadi.OP_DIV, casadi.OP_SQ, casadi.OP_INV, casadi.OP_TWICE)
-_LOOKED_AT = 64  # partners that are compared for one node
-_ROUNDS = 3  # of giving up islands: each changes what its neighbours cost
+_LOOKED_AT = 8  # partners that are compared for one node
+_ROUNDS = 2  # of giving up islands: each changes what its neighbours cost
 _JOIN, _LANE, _SPREAD, _FETCH = (
     1.0,
     0.5,
@@ -45,14 +45,16 @@ class Pairing:
 def find_pairs(values: SignedValues) -> Pairing:
     """The pairs of a program that are worth it."""
     of = _matched(values)
-    for left in reversed(range(_ROUNDS)):
-        entries = {pair: _operands(values, of, pair) for node, pair in of.items() if node == pair[0]}
+    entries = {pair: _operands(values, of, pair) for node, pair in of.items() if node == pair[0]}
+    for _ in range(_ROUNDS):
         moves = _moves(values, of, entries)
-        gain, root = _islands(of, entries, moves)
-        kept = {node: pair for node, pair in of.items() if gain[root(pair)] > 0.0}
-        if len(kept) == len(of) or not left:
+        poor = _poor_islands(of, entries, moves)
+        if not poor:
             break
-        of = kept
+        of = {node: pair for node, pair in of.items() if pair not in poor}
+        entries = {pair: own for pair, own in entries.items() if pair not in poor}
+    else:
+        moves = _moves(values, of, entries)
     return Pairing(of, entries, len(entries) - sum(moves.values()))
 
 
@@ -116,25 +118,23 @@ def _match(values: SignedValues, pairs: dict[int, Pair], root: Pair) -> None:
         waiting += [operands for operands, _ in _operands(values, pairs, pair)]
 
 
-def _islands(
-    of: Mapping[int, Pair], entries: Mapping[Pair, Entries], moves: Mapping[Pair, float]
-) -> tuple[Mapping[Pair, float], Callable[[Pair], Pair]]:
-    """Pairs that reach each other through operands: (operations less moves of each island, the island of a pair)."""
+def _poor_islands(of: Mapping[int, Pair], entries: Mapping[Pair, Entries], moves: Mapping[Pair, float]) -> set[Pair]:
+    """Pairs that reach each other through operands make an island; those of islands with more moves than operations."""
     parent = {pair: pair for pair in entries}
 
     def root(pair: Pair) -> Pair:
-        while parent[pair] != pair:
+        while parent[pair] is not pair:
             parent[pair] = pair = parent[parent[pair]]
         return pair
 
     for pair, own in entries.items():
         for operands, _ in own:
             if of.get(operands[0]) == operands:
-                parent[root(operands)] = root(pair)
+                parent[root(of[operands[0]])] = root(pair)
     gain: dict[Pair, float] = defaultdict(float)
     for pair in entries:
         gain[root(pair)] += 1.0 - moves[pair]
-    return gain, root
+    return {pair for pair in entries if gain[root(pair)] <= 0.0}
 
 
 def _moves(values: SignedValues, of: Mapping[int, Pair], entries: Mapping[Pair, Entries]) -> dict[Pair, float]:
