@@ -62,7 +62,9 @@ class Mechanics:
         self.symbols = closures.symbols
         self.inner, self.port = reduction.chart("inner"), reduction.chart("port")
         self.matter = link_tree(self.symbols)
-        self.tree = regrouped(turned_frames(self.matter))  # the same forces, fewer operations
+        # The same forces, fewer operations.  Where loops are closed the links stay as the closures see them: frames
+        # turned by rounded angles disagree with these by 1e-16 rad, which light parallel limbs amplify.
+        self.tree = regrouped(self.matter if closures.closures else turned_frames(self.matter))
         self._names = {p.name: self.symbols.p[i] for i, p in enumerate(self.topology.mechanism.parameters)}
         self._rows = cs.vertcat(cs.SX(0, self.topology.nv), *[closure.jacobian for closure in closures.closures])
 
