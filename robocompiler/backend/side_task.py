@@ -49,7 +49,7 @@ class SideTask(Generic[T]):
             if not self._value and self._ended is None:
                 try:
                     self._value.append(self._received())
-                except Exception as error:
+                except Exception as error:  # of the run, or of the copy: every later call raises it again
                     self._ended = error
         if self._ended is not None:
             raise self._ended
