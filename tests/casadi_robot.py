@@ -8,11 +8,12 @@ from typing import Any
 
 import casadi as cs
 import numpy as np
+from fronts import kinematic_front
 from numpy.typing import NDArray
 from oracle_kinematics import Oracle
 
 from robocompiler.analysis.evaluator import ClosureEvaluator
-from robocompiler.compiler import FrontEnd, run_front_end
+from robocompiler.compiler import FrontEnd
 from robocompiler.numerics.gauss_newton import correct
 from robocompiler.records.model import Mechanism
 from robocompiler.symbolic.kernel import Kernel
@@ -35,8 +36,8 @@ class CasadiRobot:
 
     @staticmethod
     def of(mechanism: Mechanism) -> CasadiRobot:
-        """Run the front end."""
-        return CasadiRobot(run_front_end(mechanism))
+        """Of the passes that kinematics need."""
+        return CasadiRobot(kinematic_front(mechanism))
 
     def named(self, q: Array) -> dict[str, float]:
         """Coordinates by name."""

@@ -76,7 +76,7 @@ def built(folder: Path, records: Mechanism, independent: Sequence[str] = ()) -> 
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = root / "done"
         if not done.exists():
-            rc.compile(records, output=root, independent=independent, workers=1)
+            rc.compile(records, output=root, independent=independent, workers=1, extra_flags=("-O0",))
             done.touch()
     return rc.load(root / records.name)
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from c_support import run_compiler
+from fronts import shipped_front
 
 import robocompiler as rc
 from robocompiler.backend.emit import emit
 from robocompiler.backend.toolchain import STRICT
-from robocompiler.compiler import run_front_end
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 
@@ -134,7 +134,7 @@ def test_batches_of_a_portable_build(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("real", "name"), [("float", "fourbar"), ("double", "slider_crank")])
 def test_the_text_is_clean_for_every_instruction_set(real: str, name: str, tmp_path: Path) -> None:
-    emission = emit(run_front_end(MODELS / f"{name}.yaml").program, real, batch=True)  # type: ignore[arg-type]
+    emission = emit(shipped_front(name).program, real, batch=True)  # type: ignore[arg-type]
     for path, text in emission.files.items():
         (tmp_path / path).write_text(text)
     lanes = [str(tmp_path / path) for path in emission.files if "_lanes_" in path and path.endswith(".c")]
@@ -142,5 +142,5 @@ def test_the_text_is_clean_for_every_instruction_set(real: str, name: str, tmp_p
     for flags in ([], ["-march=native"], ["-DLANES_AVX2", "-mavx2", "-mfma"], ["-DLANES_AVX512", "-mavx512f", "-mfma"]):
         for source in lanes:
             run_compiler(("gcc",), *STRICT, "-Wno-psabi", *flags, "-fsyntax-only", f"-I{tmp_path}", source)
-    plain = emit(run_front_end(MODELS / f"{name}.yaml").program, real)  # type: ignore[arg-type]
+    plain = emit(shipped_front(name).program, real)  # type: ignore[arg-type]
     assert not [path for path in plain.files if "lanes" in path or "batch" in path]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_support import run_compiler
+from fronts import shipped_front
 from mechanics_support import random_state, shipped
 from test_derivatives_compiled import PENDULUM
 from test_parameters_dynamics import LOADED, VALUES, _four_bar, opened
@@ -14,7 +15,6 @@ from test_parameters_dynamics import LOADED, VALUES, _four_bar, opened
 import robocompiler as rc
 from robocompiler.backend.emit import emit
 from robocompiler.backend.toolchain import STRICT
-from robocompiler.compiler import run_front_end
 from robocompiler.records.reader import mechanism_from_dict
 
 COUNTS = (1, 4, 37)
@@ -103,7 +103,7 @@ def test_without_derivatives_the_error_says_how_to_get_them(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_the_text_is_clean_for_every_instruction_set(real: str, tmp_path: Path) -> None:
-    emission = emit(run_front_end(shipped("fourbar")).program, real, batch=True, derivatives=True)  # type: ignore[arg-type]
+    emission = emit(shipped_front("fourbar").program, real, batch=True, derivatives=True)  # type: ignore[arg-type]
     for path, text in emission.files.items():
         (tmp_path / path).write_text(text)
     names = [path for path in emission.files if "_lanes_" in path and path.endswith(".c")]

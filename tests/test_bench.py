@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from c_support import host_toolchain, native_toolchain
 from click.testing import CliRunner, Result
+from fronts import shipped_front
 
 import robocompiler as rc
 from robocompiler.backend.options import BuildOptions
@@ -50,7 +51,7 @@ def run(*arguments: str | Path) -> Result:
 
 @pytest.fixture(scope="module")
 def front() -> FrontEnd:
-    return run_front_end(MODELS / "fourbar.yaml")
+    return shipped_front("fourbar")
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from casadi_derivatives import closed
 from casadi_robot import CasadiRobot
+from fronts import shipped_front
 from mechanics_support import MODELS, random_state, shipped
 from test_parameters_dynamics import LOADED, _four_bar, opened
 
@@ -20,7 +21,7 @@ from robocompiler.oracle.maximal import Efforts, MaximalModel
 
 @pytest.mark.parametrize("name", ["fourbar", "parallel_ankle"])
 def test_numbers_are_those_of_the_compiled_robot(name: str, compiled: Callable[[str], rc.Robot]) -> None:
-    robot, front = compiled(name), run_front_end(MODELS / f"{name}.yaml")
+    robot, front = compiled(name), shipped_front(name)
     q, u, random = random_state(robot, 11)
     f, udot = random.uniform(-3, 3, len(robot.ports)), random.uniform(-3, 3, len(robot.independent))
     pairs = {
@@ -60,7 +61,7 @@ def test_what_is_not_there_is_named() -> None:
 
 def test_a_motion_of_least_effort_by_collocation() -> None:
     """The crank from rest to rest in 0.6 s; the oracle's accelerations satisfy the same trapezoidal rule."""
-    front, steps, duration = run_front_end(MODELS / "fourbar.yaml"), 24, 0.6
+    front, steps, duration = shipped_front("fourbar"), 24, 0.6
     robot = CasadiRobot(front)
     udot, closure = (rc.casadi.function(front, name) for name in ("forward_dynamics", "closure"))
     crank = front.topology.q_names.index("j_ga")

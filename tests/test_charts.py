@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from casadi_robot import CasadiRobot
+from fronts import shipped_kinematics
 from random_mechanisms import random_mechanism
 
 from robocompiler.analysis.reduce import port_velocities
@@ -22,7 +23,7 @@ CASES = [*ROBOTS, *(f"random {seed}" for seed in range(30, 36))]
 def robot(case: str) -> CasadiRobot:
     if case.startswith("random"):
         return CasadiRobot.of(random_mechanism(int(case.split()[1]), bodies=7, chords=3).mechanism)
-    return CasadiRobot(run_front_end(MODELS / f"{case}.yaml"))
+    return CasadiRobot(shipped_kinematics(case))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -129,7 +129,7 @@ def test_a_reference_in_many_digits(compiled: Compiled) -> None:
 
 def test_a_library_in_float_has_its_own_tolerances(tmp_path: Path) -> None:
     model = MODELS / "fourbar.yaml"
-    rc.compile(model, output=tmp_path, real="float")
+    rc.compile(model, output=tmp_path, real="float", extra_flags=("-O0",))
     assert run("check", model, "--library", tmp_path / "fourbar", "--states", 2, "-q").exit_code == 0
     robot = rc.load(tmp_path / "fourbar")
     assert not check_robot(robot, read_mechanism(model), states=2, real="double").passed

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from casadi_robot import CasadiRobot
+from fronts import shipped_kinematics
 from numpy.typing import NDArray
 from random_mechanisms import random_mechanism
 from representations import Variant, permuted, reframed, renamed, reversed_joints, with_reference
 
-from robocompiler.compiler import run_front_end
 from robocompiler.records.joint_types import velocity_names
 from robocompiler.records.model import Mechanism
 
@@ -36,7 +36,7 @@ CHANGES: dict[str, Callable[[Mechanism, Mapping[str, float], int], Variant]] = {
 def original(case: str) -> CasadiRobot:
     if case.startswith("random"):
         return CasadiRobot.of(random_mechanism(int(case.split()[1])).mechanism)
-    return CasadiRobot(run_front_end(MODELS / f"{case}.yaml"))
+    return CasadiRobot(shipped_kinematics(case))
 
 
 def poses_of(r: CasadiRobot, q: Array) -> dict[str, Array]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from casadi_derivatives import CasadiDerivatives, closed, quadratic_slope
 from casadi_mechanics import Array, CasadiMechanics
-from mechanics_support import MODELS, shipped
+from fronts import shipped_front
+from mechanics_support import shipped
 from random_mechanisms import chord_case, random_mechanism, tree_case
 from test_dynamics_random import damped
 from test_parameters_dynamics import LOADED, VALUES, _four_bar, opened
 
-from robocompiler.compiler import run_front_end
 from robocompiler.oracle.maximal import Efforts
 from robocompiler.oracle.maximal_mp import PreciseModel
 from robocompiler.records.joint_types import JointType
@@ -28,7 +28,7 @@ def of(mechanism: Mechanism) -> CasadiDerivatives:
 
 @cache
 def model(name: str) -> CasadiDerivatives:
-    return CasadiDerivatives(CasadiMechanics(run_front_end(MODELS / f"{name}.yaml")))
+    return CasadiDerivatives(CasadiMechanics(shipped_front(name)))
 
 
 def state(own: CasadiDerivatives, seed: int, size: float) -> tuple[Array, ...]:

@@ -10,6 +10,7 @@ import pytest
 from c_support import run_compiler
 from casadi_derivatives import CasadiDerivatives
 from casadi_mechanics import CasadiMechanics
+from fronts import shipped_front
 from mechanics_support import random_state, shipped
 from test_parameters_dynamics import LOADED, VALUES, _four_bar, opened
 
@@ -96,7 +97,7 @@ def test_without_the_option_the_error_says_how_to_get_it(compiled: Callable[[str
 
 @pytest.mark.parametrize(("real", "name"), [("float", "slider_crank"), ("double", "crane")])
 def test_the_text_is_clean_and_the_option_changes_no_other_unit(real: str, name: str, tmp_path: Path) -> None:
-    program = run_front_end(MODELS / f"{name}.yaml").program
+    program = shipped_front(name).program
     emission = emit(program, real, derivatives=True)  # type: ignore[arg-type]
     for path, text in emission.files.items():
         (tmp_path / path).write_text(text)

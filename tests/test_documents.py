@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fronts import shipped_front
 
 from robocompiler.backend.toolchain import STRICT, find_toolchain
-from robocompiler.compiler import run_front_end
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -128,7 +128,7 @@ def test_the_table_lists_every_model() -> None:
 
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_the_table_of_models_is_true(name: str) -> None:
-    front = run_front_end(ROOT / "models" / f"{name}.yaml")
+    front = shipped_front(name)
     reduction = front.reduction
     port, inner = reduction.chart("port"), reduction.chart("inner")
     bodies, joints = len(front.mechanism.bodies), len(front.mechanism.joints)

@@ -39,6 +39,7 @@ from robocompiler.symbolic.drives import state_names
 
 Array = NDArray[np.float64]
 Compiled = Callable[[str], rc.Robot]
+FAST = BuildOptions(extra_flags=("-O0",))
 
 
 @pytest.fixture(scope="module")
@@ -365,7 +366,7 @@ def changed(records: Mechanism, constant: float) -> Mechanism:
 
 def test_an_edited_drive_compiles_only_its_unit(tmp_path: Path) -> None:
     records = driven_four_bar()
-    assert "drives" in compile_to_folder(records, tmp_path)[1].reasons
+    assert "drives" in compile_to_folder(records, tmp_path, options=FAST)[1].reasons
     edits = {
         "drives.motor.constants.kt changed": changed(records, 0.41),
         "drives.motor.rates.heat added": replace(records, drives=driven_four_bar(
@@ -374,7 +375,7 @@ def test_an_edited_drive_compiles_only_its_unit(tmp_path: Path) -> None:
         "headers: driven_drives.h": replace(records, drives=driven_four_bar(commands=["voltage", "brake"]).drives),
     }  # fmt: skip
     for reason, mechanism in edits.items():
-        report = compile_to_folder(mechanism, tmp_path)[1]
+        report = compile_to_folder(mechanism, tmp_path, options=FAST)[1]
         assert set(report.compiled) == {"drives", "identity"}
         assert reason in report.reasons["drives"]
     robot = rc.load(report.folder)
@@ -389,7 +390,7 @@ def self_test(folder: Path, library: str, program: Path) -> str:
 
 
 def test_single_precision(robot: rc.Robot, tmp_path: Path) -> None:
-    single = rc.compile(bench(), output=tmp_path, real="float")
+    single = rc.compile(bench(), output=tmp_path, real="float", extra_flags=FAST.extra_flags)
     assert "double" not in (tmp_path / "bench" / "bench_drives.c").read_text()
     for seed in range(3):
         q, u, random = random_state(robot, seed)

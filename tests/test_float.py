@@ -53,7 +53,7 @@ def test_the_float_self_test_of_a_platform_passes(tmp_path: Path) -> None:
 
 def test_a_float_robot_agrees_with_the_double_one(compiled: Callable[[str], rc.Robot], tmp_path: Path) -> None:
     exact = compiled("rssr")
-    single = rc.compile(MODELS / "rssr.yaml", output=tmp_path, real="float")
+    single = rc.compile(MODELS / "rssr.yaml", output=tmp_path, real="float", extra_flags=("-O0",))
     assert forbidden_symbols(tmp_path / "rssr" / "librssr.so", "float") == set()
     assert single.reference.dtype == np.float64
     motor = exact.independent[0]

@@ -13,6 +13,7 @@ import cffi
 import numpy as np
 import pytest
 from casadi_robot import CasadiRobot
+from fronts import shipped_front
 from numpy.typing import NDArray
 from oracle_kinematics import Oracle, twist_vector
 from random_mechanisms import random_mechanism
@@ -31,8 +32,8 @@ DIVIDING = 100.0  # what eliminations may make of a last bit
 @functools.cache
 def reference_robot(case: str) -> CasadiRobot:
     if case.startswith("random"):
-        return CasadiRobot.of(random_mechanism(int(case.split()[1])).mechanism)
-    return CasadiRobot(run_front_end(MODELS / f"{case}.yaml"))
+        return CasadiRobot(run_front_end(random_mechanism(int(case.split()[1])).mechanism))
+    return CasadiRobot(shipped_front(case))
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +46,7 @@ def loaded(compiled: Callable[[str], rc.Robot], build_folder: Path, tmp_path_fac
             return compiled(case), build_folder / case
         if case not in made:
             folder = tmp_path_factory.mktemp("random")
-            robot = rc.compile(random_mechanism(int(case.split()[1])).mechanism, output=folder)
+            robot = rc.compile(random_mechanism(int(case.split()[1])).mechanism, output=folder, extra_flags=("-O0",))
             made[case] = (robot, folder / robot.name)
         return made[case]
 

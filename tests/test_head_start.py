@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fronts import shipped_front
 
 import robocompiler as rc
 from robocompiler.backend.build import build_robot
@@ -15,7 +16,6 @@ from robocompiler.backend.compiler import find_toolchain
 from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.optimisation import LESS, STRAIGHT, optimised
 from robocompiler.backend.options import BuildOptions
-from robocompiler.compiler import run_front_end
 from robocompiler.symbolic.program import build_kinematics, with_mechanics
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "fourbar.yaml"
@@ -23,7 +23,7 @@ FAST = BuildOptions(extra_flags=("-O0",))
 
 
 def test_units_that_need_no_mechanics_are_compiled_before_there_are_any(tmp_path: Path) -> None:
-    front = run_front_end(MODEL)
+    front = shipped_front("fourbar")
     kinematics = build_kinematics(front.closures, front.reduction)
     assert kinematics.mechanics is None
     told: list[tuple[str, str]] = []
@@ -48,7 +48,7 @@ def test_units_that_need_no_mechanics_are_compiled_before_there_are_any(tmp_path
 
 
 def test_a_failure_after_the_head_start_leaves_folder_and_lock_free(tmp_path: Path) -> None:
-    front = run_front_end(MODEL)
+    front = shipped_front("fourbar")
     with pytest.raises(RuntimeError, match="later"), HeadStart(tmp_path, FAST) as head:
         head.begin(build_kinematics(front.closures, front.reduction))
         raise RuntimeError("later")

@@ -12,6 +12,7 @@ import casadi
 import cffi
 import pytest
 from c_support import host_toolchain, run_compiler
+from fronts import shipped_front
 
 from robocompiler.backend.mechanics_view import mechanics_view
 from robocompiler.backend.pair_printer import print_pairs
@@ -33,7 +34,6 @@ from robocompiler.backend.signed_values import signed_values
 from robocompiler.backend.straight_line import Constant, Load, Operation, Store, StraightLine, without_dead_values
 from robocompiler.backend.toolchain import PORTABLE, STRICT
 from robocompiler.backend.views import robot_view
-from robocompiler.compiler import run_front_end
 from robocompiler.symbolic.kernel import Argument
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
@@ -157,7 +157,7 @@ def numbers(routine: Routine, seed: int) -> list[list[float]]:
 
 @functools.cache
 def kernels(name: str) -> tuple[Routine, ...]:
-    program = run_front_end(MODELS / f"{name}.yaml").program
+    program = shipped_front(name).program
     return tuple(mechanics_view(program, robot_view(program, "double"), "double").routines.values())
 
 

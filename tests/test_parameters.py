@@ -21,15 +21,17 @@ def robot(tmp_path_factory: pytest.TempPathFactory) -> rc.Robot:
     mechanism = four_bar(
         "link", couplings=GEAR, parameters={"link": 1.0, "ratio": 2.0, "offset": 0.1}, reference=REFERENCE
     )
-    return rc.compile(mechanism, output=tmp_path_factory.mktemp("open"))
+    return rc.compile(mechanism, output=tmp_path_factory.mktemp("open"), extra_flags=("-O0",))
 
 
 @pytest.fixture(scope="module")
 def fixed(tmp_path_factory: pytest.TempPathFactory) -> rc.Robot:
     gear = {"gear": {"expression": "j_gear - 1.5*j_ga - 0.1"}}
     return rc.compile(
-        four_bar(0.95, couplings=gear, reference=REFERENCE), output=tmp_path_factory.mktemp("fixed")
-    )  # fmt: skip
+        four_bar(0.95, couplings=gear, reference=REFERENCE),
+        output=tmp_path_factory.mktemp("fixed"),
+        extra_flags=("-O0",),
+    )
 
 
 def test_defaults_are_those_of_the_file(robot: rc.Robot) -> None:

@@ -13,6 +13,7 @@ import cffi
 import numpy as np
 import pytest
 from c_support import ZIG_CC, run_compiler
+from fronts import shipped_front
 from mechanics_support import shipped
 from numpy.typing import NDArray
 from redundancy_support import feasible, irreducible, kkt_miss, random_problem
@@ -349,7 +350,7 @@ def test_the_text_is_strict_c_and_cxx_and_calls_only_libm(name: str, tmp_path: P
 
 
 def test_the_text_is_the_same_every_time_and_there_only_when_asked_for() -> None:
-    program = run_front_end(shipped("fourbar")).program
+    program = shipped_front("fourbar").program
     plain, more = emit(program).files, emit(program, resolution=True).files
     added = {"fourbar_qp.c", "fourbar_resolution.c", "fourbar_resolution.h"}
     assert set(more) - set(plain) == added

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from fronts import shipped_front
 
 import robocompiler as rc
 from robocompiler.cli import robocompile
-from robocompiler.compiler import run_front_end
 from robocompiler.numerics.gap import decide_rank
 from robocompiler.report.page import Subject, operations, page_html, redundant_rows
 from robocompiler.report.spectrum import spectrum_svg
@@ -62,7 +62,7 @@ def parsed(page: str) -> Balanced:
 
 def subject(compiled: GET, build_folder: Path, name: str, **more: object) -> Subject:
     robot = compiled(name)
-    front = run_front_end(ROOT / "models" / f"{name}.yaml")
+    front = shipped_front(name)
     manifest = read_manifest(find_manifest(build_folder / name))
     values = {"file": f"{name}.yaml", **more}
     return Subject(front.program, robot, manifest, **values)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from walker import built_walker, equals_the_oracle, moved, reduced, walker
 
 import robocompiler as rc
 from robocompiler.analysis.standing import standing_mechanism
+from robocompiler.backend.options import BuildOptions
 from robocompiler.cli import robocompile
 from robocompiler.compiler import compile_to_folder
 from robocompiler.errors import LoadError, ModelError, RankError
@@ -214,7 +215,7 @@ def test_unknown_modes_are_refused(robot: rc.Robot, tmp_path: Path) -> None:
 def test_a_mode_that_was_not_compiled_says_how(built: Path, tmp_path: Path) -> None:
     folder = tmp_path / "walker"
     shutil.copytree(built, folder)
-    _, report = compile_to_folder(walker(), tmp_path, supports="left")
+    _, report = compile_to_folder(walker(), tmp_path, supports="left", options=BuildOptions(extra_flags=("-O0",)))
     assert report.compiled == report.supports["left"].compiled == ()  # objects are reused mode by mode
     found = rc.load(folder)
     with pytest.raises(LoadError, match=r"'both feet' was not compiled.*supports='both feet'.*--support 'both feet'"):

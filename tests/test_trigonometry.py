@@ -13,13 +13,13 @@ import mpmath
 import numpy as np
 import pytest
 from c_support import host_toolchain, make_kernel, native_toolchain
+from fronts import shipped_front
 
 from robocompiler.backend.emit import emit
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.sharing import share_reciprocals, share_trigonometry
 from robocompiler.backend.straight_line import Operation
 from robocompiler.backend.toolchain import CompileJob, compile_objects, link_shared
-from robocompiler.compiler import run_front_end
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "fourbar.yaml"
 Angles = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -36,7 +36,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], An
     'native' is compiled as users get it, 'portable' without fused products, 'plain' as by a compiler without vectors,
     'lanes' is the code of batches with the flags of a native build.
     """
-    program = run_front_end(MODEL).program
+    program = shipped_front("fourbar").program
 
     def build(real: str, kind: str) -> Angles:
         folder = tmp_path_factory.mktemp(real)

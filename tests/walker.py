@@ -82,7 +82,7 @@ def built_walker(folder: Path) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = folder / "walker.done"
         if not done.exists():
-            rc.compile(walker(), output=folder, supports="all")
+            rc.compile(walker(), output=folder, supports="all", extra_flags=("-O0",))
             done.touch()
     return folder / "walker"
 
