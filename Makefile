@@ -53,14 +53,17 @@ lint: $(TESTABLE)
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy
 
-# Every check runs even if an earlier one fails; pytest's summary comes last unless a check failed.
+# Every check runs even if an earlier one fails; pytest's summary comes last unless a check failed.  mypy, which
+# uses one core, runs beside pytest; its findings follow the summary.
 test: $(TESTABLE)
-	@failed=""; \
+	@failed=""; types="$(VENV)/mypy.log"; \
+	$(BIN)/python -m mypy >"$$types" 2>&1 & mypy=$$!; \
 	check() { name="$$1"; shift; echo "== $$name"; "$$@" || failed="$$failed $$name,"; }; \
 	check "ruff check" $(BIN)/python -m ruff check; \
 	check "ruff format" $(BIN)/python -m ruff format --check; \
-	check "mypy" $(BIN)/python -m mypy; \
+	echo "== mypy (beside pytest)"; \
 	check "pytest" $(BIN)/python -m pytest -n auto $(PYTEST_ARGS); \
+	wait "$$mypy" || { failed="$$failed mypy,"; echo "== mypy"; cat "$$types"; }; \
 	if [ -n "$$failed" ]; then echo "FAILED:$${failed%,}" >&2; exit 1; fi
 
 golden: $(INSTALLED)

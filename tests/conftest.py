@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ from robocompiler.backend import side_task
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # the workers keep all cores busy: forked copies would only cost
     side_task.cores = lambda: 1
+os.fsync = lambda _: None  # it guards against power cuts, which no test makes, and waits for the disk at every file
+gc.set_threshold(20_000, 20, 50)  # expression graphs are many objects and few cycles
 
 OPTIMISED = ("stewart", "rssr", "fourbar")  # compiled as users get them
 DERIVED = ("five_bar",)  # with the derivatives of its dynamics

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from case_models import built, mechanism
+from fronts import kinematic_front
 from numpy.typing import NDArray
 
 import robocompiler as rc
-from robocompiler.compiler import run_front_end
 
 Array = NDArray[np.float64]
 MODELS = Path(__file__).resolve().parent.parent / "models"
@@ -253,7 +253,7 @@ def test_a_chord_off_by_half_a_turn_is_never_taken_for_closed(kind: str, axis: s
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_reference_off_by_half_a_turn_is_refused_or_mended(kind: str, axis: str) -> None:
     try:
-        front = run_front_end(carried(kind, [0.0, 0.0, 0.0, *HALF_TURNS[axis]]))
+        front = kinematic_front(carried(kind, [0.0, 0.0, 0.0, *HALF_TURNS[axis]]))
     except rc.AssemblyError as error:
         assert not (axis == "z" and kind in TURNS_FREELY), "this reference is closed"
         assert error.gap["chord"][1] > 0.5

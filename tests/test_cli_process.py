@@ -36,7 +36,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     folder = tmp_path_factory.mktemp("cli")
     model = folder / "fourbar.yaml"
     model.write_text((MODELS / "fourbar.yaml").read_text())
-    return model, run(model, "-o", folder / "out")
+    return model, run(model, "-o", folder / "out", "--fast-compile")
 
 
 def test_a_compile_shows_what_was_decided_and_done(first: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -63,7 +63,7 @@ def test_a_second_compile_reuses_and_a_change_is_named(
 ) -> None:
     model, _ = first
     output = model.parent / "out"
-    again = run(model, "-o", output, "--json")
+    again = run(model, "-o", output, "--fast-compile", "--json")
     build = json.loads(again.stdout)["build"]
     assert not any(unit["compiled"] for unit in build["units"])
     assert build["changed"] == []
@@ -72,7 +72,7 @@ def test_a_second_compile_reuses_and_a_change_is_named(
 
     text = model.read_text()
     model.write_text(text.replace("b: {body: world, xyz: [0.9,", "b: {body: world, xyz: [0.91,"))
-    changed = run(model, "-o", output)
+    changed = run(model, "-o", output, "--fast-compile")
     model.write_text(text)
     assert changed.returncode == 0, changed.stderr
     assert re.search(r"^compile +module_0: joints\.j_cg\.b changed", changed.stderr, re.M)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fronts import shipped_front
+from fronts import shipped_kinematics
 
 from robocompiler.backend.toolchain import STRICT, find_toolchain
 
@@ -128,7 +128,7 @@ def test_the_table_lists_every_model() -> None:
 
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_the_table_of_models_is_true(name: str) -> None:
-    front = shipped_front(name)
+    front = shipped_kinematics(name)
     reduction = front.reduction
     port, inner = reduction.chart("port"), reduction.chart("inner")
     bodies, joints = len(front.mechanism.bodies), len(front.mechanism.joints)
