@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from c_support import ZIG_CC, host_toolchain, run_compiler
 
+from robocompiler.backend.c_operations import calls_libm
 from robocompiler.backend.symbols import forbidden_symbols, is_allowed, undefined_symbols
 from robocompiler.backend.toolchain import CompileJob, compile_objects, link_shared
 from robocompiler.errors import CompileError
@@ -69,3 +70,13 @@ def test_files_that_are_no_elf_or_damaged_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(CompileError, match="not a readable ELF file"):
             undefined_symbols(path)
+
+
+@pytest.mark.parametrize("text", ["y = sqrt(x);", "y = fabsf (x);", "(double)NAN", "-HUGE_VALF", "atan2(a, b)"])
+def test_text_that_calls_libm_is_known(text: str) -> None:
+    assert calls_libm(text)
+
+
+@pytest.mark.parametrize("text", ["y = x * x;", "void robot_sin_of(int x);", "y = cosine(x);", "int NANO, sqrt_x;"])
+def test_text_without_calls_needs_no_header(text: str) -> None:
+    assert not calls_libm(text)

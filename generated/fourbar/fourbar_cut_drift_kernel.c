@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_cut_drift_kernel(const double q[FOURBAR_NQ], const double v[FOURBAR_NV],
                               const double a[FOURBAR_NV], double a_cut[1])
 {

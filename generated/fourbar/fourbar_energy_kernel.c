@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_energy_kernel(const double q[FOURBAR_NQ], const double t[6],
                            const double v[FOURBAR_NV], double energy[2])
 {

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_finish_kernel(const double q[FOURBAR_NQ], const double e[2],
                            const double c[FOURBAR_NV], const double m[1], const double forces[4],
                            const double f[FOURBAR_NF], const double tau[1], double udot[1],

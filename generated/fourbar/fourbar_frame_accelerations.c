@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_frame_accelerations(const double q[FOURBAR_NQ], const double t[6],
                                  const double v[FOURBAR_NV], const double a[FOURBAR_NV],
                                  double acceleration[24])

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_friction_kernel(const double q[FOURBAR_NQ], const double v[FOURBAR_NV],
                              double forces[4])
 {

@@ -6,7 +6,7 @@
 
 const char *fourbar_digest(void)
 {
-    return "086f9e85a19f688a02a06912a554aac96151733b0b80eeb8239508d129e56f94";
+    return "5f120f950083d8ede63a96d9722d6f31a404695685f2acfc996dec9d53276416";
 }
 
 static const double reference[4] = {

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_inner_mass_kernel(const double q[FOURBAR_NQ], const double t[6], const double e[2],
                                double m[1])
 {

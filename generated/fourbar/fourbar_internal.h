@@ -27,7 +27,8 @@ void fourbar_turns(int n, const double *x, double *t);
 #define FOURBAR_PAIRS 0
 #endif
 #endif
-#if FOURBAR_PAIRS
+#if FOURBAR_PAIRS && !defined(FOURBAR_PAIR_TYPES)
+#define FOURBAR_PAIR_TYPES
 typedef double pair __attribute__((vector_size(16)));
 typedef double pair_at __attribute__((vector_size(16), aligned(8), may_alias));
 

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_lift_kernel(const double q[FOURBAR_NQ], const double t[6], double e[2],
                          double pivot[3])
 {

@@ -4,7 +4,7 @@
 #ifndef FOURBAR_MECHANICS_H
 #define FOURBAR_MECHANICS_H
 
-#include "fourbar_internal.h"
+#include "fourbar.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,5 +78,36 @@ void fourbar_frame_accelerations(const double q[FOURBAR_NQ], const double t[6],
 #ifdef __cplusplus
 }
 #endif
+
+/* Limbs of one shape are computed side by side, in the two lanes of a vector; FOURBAR_PAIRS=0 takes the plain text. */
+#ifndef FOURBAR_PAIRS
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && (defined(__SSE2__) || defined(__aarch64__))
+#define FOURBAR_PAIRS 1
+#else
+#define FOURBAR_PAIRS 0
+#endif
+#endif
+#if FOURBAR_PAIRS && !defined(FOURBAR_PAIR_TYPES)
+#define FOURBAR_PAIR_TYPES
+typedef double pair __attribute__((vector_size(16)));
+typedef double pair_at __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline pair both(double first, double second)
+{
+    const pair p = {first, second};
+    return p;
+}
+
+static inline pair next_two(const double *x)
+{
+    return *(const pair_at *)x;
+}
+
+static inline void put_two(double *x, pair p)
+{
+    *(pair_at *)x = p;
+}
+#endif
+
 
 #endif

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_motion_kernel(const double q[FOURBAR_NQ], const double t[6],
                            const double u[FOURBAR_NU], double e[2], double v[4], double c[4],
                            double pivot[3])

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_port_forces_kernel(const double q[FOURBAR_NQ], const double f[FOURBAR_NF],
                                 double forces[4])
 {

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_port_map_kernel(const double q[FOURBAR_NQ], const double e[2], double L[1])
 {
     (void)q;

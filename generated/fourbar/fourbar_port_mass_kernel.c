@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_port_mass_kernel(const double q[FOURBAR_NQ], const double e[2], const double m[1],
                               double M[1])
 {

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_ports_kernel(const double q[FOURBAR_NQ], double l[1])
 {
     const double a0 = q[0];

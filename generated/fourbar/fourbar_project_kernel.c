@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_project_kernel(const double q[FOURBAR_NQ], const double e[2], const double forces[4],
                             double tau[1])
 {

@@ -3,8 +3,6 @@
  */
 #include "fourbar_mechanics.h"
 
-#include <math.h>
-
 void fourbar_raise_kernel(const double q[FOURBAR_NQ], const double e[2], const double c[FOURBAR_NV],
                           const double udot[FOURBAR_NU], double a[4])
 {

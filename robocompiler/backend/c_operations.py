@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -51,6 +52,7 @@ _CALLS = {
 
 #: libm functions that printed code may call, without the `f` of single precision.
 LIBM_FUNCTIONS = frozenset(_CALLS.values())
+_MATH_H = re.compile(rf"\b(?:(?:{'|'.join(sorted(LIBM_FUNCTIONS))})f?\s*\(|INFINITY\b|NAN\b|HUGE_VALF?\b)")
 
 #: Operations whose text repeats an operand, and how often: the operand must then be a name or a literal.
 REPEATED_OPERANDS = {casadi.OP_SQ: 2, casadi.OP_SIGN: 3}
@@ -62,6 +64,11 @@ NOMINAL = 16  # characters of a number of the robot, for this count
 PLAIN_NUMBERS = frozenset((0.0, 0.5, 1.0, 2.0))
 
 _NAMES = {value: name for name, value in vars(casadi).items() if name.startswith("OP_") and isinstance(value, int)}
+
+
+def calls_libm(text: str) -> bool:
+    """Whether printed C needs `math.h`, which takes longer to read than most kernels take to compile."""
+    return _MATH_H.search(text) is not None
 
 
 class Expression(NamedTuple):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jinja2
 
+from robocompiler.backend.c_operations import calls_libm
 from robocompiler.errors import CompileError
 from robocompiler.resources import templates_folder
 
@@ -16,12 +17,14 @@ from robocompiler.resources import templates_folder
 @functools.cache
 def environment() -> jinja2.Environment:
     """One for the process: parsing the templates takes longer than printing a small robot."""
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates_folder()),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,  # the output is C, not HTML; names hold only letters, digits and _ - . / space
     )
+    made.tests["calling_libm"] = calls_libm
+    return made
 
 
 def keep_parsed(folder: Path) -> None:
