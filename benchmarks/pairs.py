@@ -59,6 +59,7 @@ def _builds(macro: str) -> tuple[_Build, ...]:
     return (
         _Build("standard", ()),
         _Build("plain text", (plain,)),
+        _Build("without a frame pointer", tuple(flag for flag in LESS if "frame-pointer" not in flag)),
         _Build("`-O1` alone", ("-O1",)),
         _Build("`-O2`", ("-O2",)),
         _Build("plain text, `-O1` alone", ("-O1", plain)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,9 @@ def test_bad_input_is_refused_with_its_row(robot: rc.Robot) -> None:
     bad = Q.copy()
     bad[3, 0] = np.nan
     with pytest.raises(ValueError, match="Q has entries that are not finite numbers, first in row 3"):
+        robot.batch.forward_dynamics(bad, U, F)
+    bad[3, 0], bad[1, 0], bad[4, 0] = Q[3, 0], np.inf, -np.inf
+    with warnings.catch_warnings(action="error"), pytest.raises(ValueError, match="not finite numbers, first in row 1"):
         robot.batch.forward_dynamics(bad, U, F)
     with pytest.raises(ValueError, match="out must be a float64 array of shape"):
         robot.batch.forward_dynamics(Q, U, F, out=np.zeros((2, 2)))

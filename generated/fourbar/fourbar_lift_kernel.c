@@ -13,19 +13,19 @@ void fourbar_lift_kernel(const double q[FOURBAR_NQ], const double t[6], double e
     const double a4 = t[4];
     const double a5 = t[5];
     (void)q;
-    const double a6 = (a3 * a4) - (a0 * a1);
-    const double a7 = 0.6 * a5;
+    const double a6 = 0.6 * a5;
+    const double a7 = (a3 * a4) - (a0 * a1);
     const double a8 = (a0 * a4) + (a3 * a1);
-    const double a9 = a6 + (0.3 * a3);
+    const double a9 = a7 + (0.3 * a3);
     const double a10 = 1.0 / a9;
+    pivot[0] = -a9;
     const double a11 = (a8 + (0.3 * a0)) * a10;
-    const double a12 = (0.6 * (-a2)) - (a11 * a7);
+    const double a12 = (0.6 * (-a2)) - (a11 * a6);
     pivot[1] = a12;
-    const double a13 = ((a11 * a6) - a8) / a12;
+    const double a13 = ((a11 * a7) - a8) / a12;
     e[1] = a13;
-    const double a14 = -((a6 + (a7 * a13)) * a10);
+    const double a14 = -((a7 + (a6 * a13)) * a10);
     e[0] = a14;
     pivot[2] = a14;
-    pivot[0] = -a9;
 }
 

@@ -21,6 +21,8 @@ _ARITHMETIC = frozenset((
     casadi.OP_NEG, casadi.OP_SQ, casadi.OP_TWICE, casadi.OP_INV,
 ))  # fmt: skip
 
+_LEVEL = "    const struct level level = {{{0}}};"  # see the header of the lanes
+
 
 def lanes_prototype(routine: Routine) -> str:
     """Declaration of `void L(name)(const lanes *in, ..., lanes *out, ...)`; L adds prefix and instruction set."""
@@ -34,18 +36,18 @@ def print_lanes(routine: Routine, real: Real) -> str:
     """
     division = divide(routine.program, PART)
     printer = _Lanes(routine, division, CReal(real))
-    parameters = f"{_parameters(routine)}, lanes *__restrict__ w"
+    parameters = f"{_parameters(routine)}, lanes *__restrict__ w, struct level level"
     arguments = ", ".join(a.name for group in printed_arguments(routine) for a in group)
     texts, calls = [], []
     for number, members in enumerate(division.parts or ((),)):
         last = number == max(len(division.parts), 1) - 1
         lines = printer.body(members, last=last)
-        unused = [f"(void){name};" for name in [*arguments.split(", "), "w"]]
+        unused = [f"(void){name};" for name in [*arguments.split(", "), "w", "level"]]
         head = f"static __attribute__((noinline)) void {routine.name}_part_{number}({parameters})"
         texts.append("\n".join([head, "{", *(f"    {line}" for line in [*unused, *lines]), "}", ""]))
-        calls.append(f"    {routine.name}_part_{number}({arguments}, w);")
+        calls.append(f"    {routine.name}_part_{number}({arguments}, w, level);")
     signature = f"void L({routine.name})({_parameters(routine)})"
-    whole = [signature, "{", f"    lanes w[{max(division.work, 1)}];", *calls, "}", ""]
+    whole = [signature, "{", f"    lanes w[{max(division.work, 1)}];", _LEVEL, *calls, "}", ""]
     return "\n".join([*texts, *whole])
 
 

@@ -12,6 +12,7 @@ from robocompiler.backend.derivatives_view import DerivativesView
 from robocompiler.backend.lanes_printer import lanes_prototype, print_lanes
 from robocompiler.backend.mechanics_view import MechanicsView
 from robocompiler.backend.options import Real
+from robocompiler.backend.ordering import ordered
 from robocompiler.backend.routine import Routine
 
 KERNELS = (
@@ -112,7 +113,9 @@ def lanes_view(
 
     def text(routine: Routine) -> LanesKernel:
         name, prototype = routine.name, lanes_prototype(routine)
-        return LanesKernel(name, routine.summary, prototype, print_lanes(routine, real), f"{prefix}_lanes_{name}.c")
+        return LanesKernel(
+            name, routine.summary, prototype, print_lanes(ordered(routine), real), f"{prefix}_lanes_{name}.c"
+        )
 
     def turned(name: str, of: str, count: int, angles: Routine | None) -> list[LanesTrigonometry]:
         if angles is None:

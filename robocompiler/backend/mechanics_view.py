@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robocompiler.backend.identifiers import unique_macros
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.options import Real
+from robocompiler.backend.ordering import ordered
 from robocompiler.backend.pair_printer import print_pairs
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.routine import Routine
@@ -75,6 +76,7 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
         return {a.name: f"{view.MACRO}_{macros[a.name]}" for a in kernel.inputs if a.name in macros}
 
     def text(kernel: Routine) -> KernelView:
+        kernel = ordered(kernel)
         inputs = sizes(kernel)
         name = f"{view.prefix}_{kernel.name}"
         return KernelView(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -135,7 +136,10 @@ class Batch:
         if array.ndim != 2 or array.shape[1] != size or (count is not None and array.shape[0] != count):
             wanted = f"({'N' if count is None else count}, {size})"
             raise ValueError(f"{name} must have shape {wanted}, got {np.shape(value)}")
-        if not np.isfinite(array).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.add.reduce(array, axis=None)
+        # the sum is finite unless an entry is not (or it overflows); testing every entry takes much longer
+        if not math.isfinite(total) and not np.isfinite(array).all():
             row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
             raise ValueError(f"{name} has entries that are not finite numbers, first in row {row}")
         return len(array), array
@@ -176,10 +180,11 @@ class Batch:
         status = np.zeros(count, dtype=np.intc)
         workers = self._workers(count, threads)
         blocks = iter(self._blocks(count, workers))
+        call = self._caller(name, inputs, results, status)
 
         def work() -> None:
             for block in blocks:  # whoever is free takes the next: a thread that wakes late does less
-                self._call(name, block, inputs, results, status)
+                call(block)
 
         others = [self._pool.submit(work) for _ in range(workers - 1)]
         work()
@@ -207,14 +212,23 @@ class Batch:
         size = -(-size // self.lanes) * self.lanes
         return [slice(start, min(start + size, count)) for start in range(0, count, size or 1)]
 
-    def _call(
-        self, name: str, rows: slice, inputs: Sequence[Array | None], results: Sequence[Array], status: Any
-    ) -> None:
+    def _caller(
+        self, name: str, inputs: Sequence[Array | None], results: Sequence[Array], status: Any
+    ) -> Callable[[slice], None]:
+        """A function that computes some rows.  Arrays become pointers here, once, not in every block."""
         lib = self._library
-        given = [lib.null if value is None else lib.input(value[rows]) for value in inputs]
-        put = [lib.output(result[rows]) if result[rows].size else lib.null for result in results]
-        count = rows.stop - rows.start
-        lib.function(f"batch_{name}")(count, *given, *self._extra, *put, lib.integers(status[rows]))
+        function = lib.function(f"batch_{name}")
+        given = [(lib.null, 0) if v is None or not v.size else (lib.input(v), v[0].size) for v in inputs]
+        put = [(lib.output(result), result[0].size) if result.size else (lib.null, 0) for result in results]
+        flags = lib.integers(status)
+
+        def call(rows: slice) -> None:
+            first = rows.start
+            before = [pointer + first * size for pointer, size in given]
+            after = [pointer + first * size for pointer, size in put]
+            function(rows.stop - first, *before, *self._extra, *after, flags + first)
+
+        return call
 
     def _judge(self, name: str, status: Any) -> None:
         bad = np.flatnonzero(status)
