@@ -22,7 +22,20 @@ gc.set_threshold(20_000, 20, 50)  # expression graphs are many objects and few c
 
 OPTIMISED = ("stewart", "rssr", "fourbar")  # compiled as users get them
 DERIVED = ("five_bar",)  # with the derivatives of its dynamics
+LONG_FILES = (  # begun first, or a worker is still busy with one of them when the others have nothing left to do
+    "test_dynamics_identities", "test_build_faults", "test_dynamics_cases", "test_casadi_calls", "test_closures",
+    "test_covariance", "test_derivatives", "test_c_output", "test_cli_process", "test_updater",
+    "test_contact_switching", "test_random_mechanisms", "test_repair", "test_pairs", "test_stewart_variants",
+    "test_float", "test_view_browser", "test_packaging", "test_derivatives_compiled", "test_documents",
+    "test_build", "test_batch_derivatives",
+)  # fmt: skip
 MODELS = Path(__file__).resolve().parent.parent / "models"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first; xdist hands files out in this order."""
+    places = {name: k for k, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
 @pytest.fixture(scope="session")
