@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import casadi
 
+from robocompiler.backend.c_operations import number_of
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.straight_line import (
     Constant,
@@ -113,7 +114,7 @@ def _angles(routines: Sequence[Routine], keys: Sequence[Key]) -> Routine:
         if head in ("q", "p"):
             return rows.load(names.index(str(head)), int(key[1]))  # type: ignore[call-overload]
         if head == "constant":
-            return rows.add(Constant(float.fromhex(str(key[1]))))
+            return rows.add(Constant(number_of(str(key[1]))))
         return rows.add(Operation(int(head), tuple(build(operand) for operand in key[1:])))  # type: ignore[call-overload, arg-type]
 
     stores = tuple(Store(0, place, build(key)) for place, key in enumerate(keys))

@@ -108,7 +108,7 @@ def _answer(run: Callable[[], object], out: int) -> NoReturn:
 
 def in_two_processes(run: Callable[[S], T], items: Sequence[S], costs: Sequence[int]) -> list[T]:
     """[run(item) for item in items], about half of the sum of `costs` of them in a forked copy where that pays."""
-    if sum(costs) < WORTH:
+    if sum(costs) < WORTH or len(items) < 2:
         return [run(item) for item in items]
     there: set[int] = set()
     load = [0, 0]

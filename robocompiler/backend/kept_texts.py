@@ -1,0 +1,133 @@
+"""Texts of kernels, kept between builds: pairing and printing a kernel takes longer than deriving it.
+
+What a printing function makes of a routine with places for its numbers (`places.py`) depends on that routine, on the
+request and on this program's own source; a digest of all three is the name of a kept text.  Kept or just printed, a
+text gets its numbers afterwards, so that both ways give the same bytes.  Each file begins with the digest of the rest:
+a damaged one is printed again and replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+
+import casadi
+
+from robocompiler.backend.atomic import TEMPORARY_PREFIX
+from robocompiler.backend.c_operations import CReal
+from robocompiler.backend.options import Real
+from robocompiler.backend.places import Placed, fill, with_places
+from robocompiler.backend.repeat import own_digest
+from robocompiler.backend.routine import Routine
+from robocompiler.backend.side_task import in_two_processes
+from robocompiler.errors import CompileError
+
+KEEP_BYTES = 32 * 2**20  # beyond this the texts unused for longest are removed
+_BETWEEN = "\0"
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a routine is printed: see `print_kernel`; prefix, macro: what names and macros of the robot begin with."""
+
+    function_name: str
+    real: Real
+    static: bool = False
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
+    macro: str = ""
+
+
+Print = Callable[[Routine, Request], tuple[str, ...]]  # a pure function of a module
+
+
+@dataclass(frozen=True)
+class KeptTexts:
+    """The texts below `folder`; None: nothing is kept."""
+
+    folder: Path | None = None
+
+    def printed(self, run: Print, items: Sequence[tuple[Routine, Request]]) -> list[tuple[str, ...]]:
+        """[run(*item) for item in items]; what has to be printed is, about half of it in a forked copy.
+
+        CompileError as `print_kernel`, and when the folder cannot be written.
+        """
+        placed = [with_places(routine) for routine, _ in items]
+        literals = [_literals(one, request.real) for one, (_, request) in zip(placed, items, strict=True)]
+        names = [_name(run, one, request) for one, (_, request) in zip(placed, items, strict=True)]
+        found = {k: texts for k, name in enumerate(names) if (texts := self._read(name)) is not None}
+        missing = [k for k in range(len(items)) if k not in found]
+        costs = [placed[k].routine.operations for k in missing]
+        made = in_two_processes(lambda k: run(placed[k].routine, items[k][1]), missing, costs)
+        for k, texts in zip(missing, made, strict=True):
+            self._write(names[k], texts)
+            found[k] = texts
+        return [tuple(fill(text, literals[k]) for text in found[k]) for k in range(len(items))]
+
+    def prune(self) -> None:
+        """Remove what was unused for longest beyond KEEP_BYTES, and what a killed build left."""
+        if self.folder is None:
+            return
+        total = 0
+        with contextlib.suppress(OSError):  # a left-over costs space and nothing else
+            known = [(path, path.stat()) for path in self.folder.iterdir()]
+            for path, status in sorted(known, key=lambda item: (-item[1].st_mtime_ns, item[0])):
+                total += status.st_size
+                if total > KEEP_BYTES or path.name.startswith(TEMPORARY_PREFIX):
+                    path.unlink()
+
+    def _read(self, name: str) -> tuple[str, ...] | None:
+        """The texts of that name; None where there are none, or damaged ones."""
+        if self.folder is None:
+            return None
+        path = self.folder / name
+        try:
+            digest, _, body = path.read_bytes().partition(b"\n")
+            if digest != _digest(body):
+                return None
+            os.utime(path)
+        except OSError:
+            return None  # printed again, and a folder that cannot be written is told of then
+        return tuple(body.decode().split(_BETWEEN))
+
+    def _write(self, name: str, texts: tuple[str, ...]) -> None:
+        if self.folder is None:
+            return
+        body = _BETWEEN.join(texts).encode()
+        temporary = self.folder / f"{TEMPORARY_PREFIX}{os.getpid()}"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            # never synchronised: what a power cut leaves does not have its digest
+            temporary.write_bytes(_digest(body) + b"\n" + body)
+            temporary.replace(self.folder / name)
+        except OSError as error:
+            raise CompileError(f"cannot write {self.folder / name}: {error.strerror}") from None
+
+
+NOTHING_KEPT = KeptTexts()
+
+
+def _literals(placed: Placed, real: Real) -> list[str]:
+    literal = CReal(real).literal
+    return [literal(number).text for number in placed.numbers]
+
+
+def _name(run: Print, placed: Placed, request: Request) -> str:
+    """SHA-256 over an unambiguous encoding of all that the texts depend on."""
+    routine = placed.routine
+    parts = [
+        own_digest(), casadi.__version__, f"{run.__module__}.{run.__qualname__}",
+        routine.name, routine.summary, [astuple(a) for a in routine.inputs], [astuple(a) for a in routine.outputs],
+        {**vars(request), "sizes": dict(request.sizes)},
+        _digest(placed.code).decode(),
+    ]  # fmt: skip
+    return _digest(json.dumps(parts, sort_keys=True).encode()).decode()
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
