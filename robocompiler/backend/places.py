@@ -1,8 +1,13 @@
 """A routine with places for its numbers: what its printed text depends on, and nothing else.
 
-An edit of a record mostly changes numbers of a routine.  Its text, literals aside, is decided by the instruction list,
-by which numbers are equal, and by the numbers that belong to equations (0.5, 1.0, ...).  Here all other numbers become
-places `@0@`, `@1@`, ...; such a routine is printed as any other, and `fill` puts the literals in.
+An edit of a record mostly changes numbers of a routine.  Its text, literals aside, is decided by the instruction list
+and by the numbers that belong to equations (0.5, 1.0, ...).  Here all others become places `@0@`, `@1@`, ..., and
+such a routine is printed as any other; `fill` puts the literals in.
+
+Which numbers are equal is no business of a text either: two legs may have the same lengths today.  So each operation
+gets its constants for itself.  Some stay where they are: those of expressions that may become angles, since equal
+angles share their sines (`sharing.py`); those that are stored, in this order; and the first one, since pairing orders
+operands by which kind comes first.
 """
 
 from __future__ import annotations
@@ -15,14 +20,15 @@ from typing import NamedTuple
 
 from robocompiler.backend.c_operations import PLAIN_NUMBERS, Place
 from robocompiler.backend.routine import Routine
-from robocompiler.backend.straight_line import Constant, Load, Operation, StraightLine, Value
+from robocompiler.backend.sharing import angular_values
+from robocompiler.backend.straight_line import Constant, Load, Operation, Store, StraightLine, Value
 
 _MARK = "@"  # no character of C
 _LOAD, _PLACE, _PLAIN, _STORE = -1, -2, -3, -4  # beside CasADi's codes, in `code`
 
 
 class Placed(NamedTuple):
-    """routine: with places; numbers: what belongs there, in order; code: equal for equal instructions and stores."""
+    """routine: with places; numbers: what belongs there, in order; code: equal for equal programs only."""
 
     routine: Routine
     numbers: tuple[float, ...]
@@ -30,37 +36,82 @@ class Placed(NamedTuple):
 
 
 def with_places(routine: Routine) -> Placed:
-    """`routine` with a place for every number that does not belong to its equations, equal numbers at one place.
+    """`routine` with places for the numbers that do not belong to its equations.
 
-    Numbers are equal when their bits are.  Infinities and nan stay too: their text is no literal.
+    Infinities and nan stay too: their text is no literal.
     """
-    values: list[Value] = []
-    numbers: list[float] = []
-    places: dict[str, int] = {}
-    plain: list[str] = []
-    flat: list[int] = []
-    for value in routine.program.values:
-        if isinstance(value, Operation):
-            flat += (value.code, len(value.operands), *value.operands)
-            values.append(value)
-        elif isinstance(value, Load):
-            flat += (_LOAD, value.argument, value.position)
-            values.append(value)
-        elif abs(value.value) in PLAIN_NUMBERS or not math.isfinite(value.value):
-            flat += (_PLAIN, len(plain))
-            plain.append(value.value.hex())
-            values.append(value)
-        else:
-            index = places.setdefault(value.value.hex(), len(numbers))
-            if index == len(numbers):
-                numbers.append(value.value)
-            flat += (_PLACE, index)
-            values.append(Constant(Place(index)))
-    for store in routine.program.stores:
-        flat += (_STORE, store.argument, store.position, store.value)
-    program = StraightLine(tuple(values), routine.program.stores)
-    code = f"{len(flat)} {' '.join(plain)}\n".encode() + array("q", flat).tobytes()
-    return Placed(replace(routine, program=program), tuple(numbers), code)
+    builder = _Builder(routine)
+    program = builder.program()
+    code = f"{len(builder.code)} {' '.join(builder.plain)}\n".encode() + array("q", builder.code).tobytes()
+    return Placed(replace(routine, program=program), tuple(builder.numbers), code)
+
+
+class _Builder:
+    def __init__(self, routine: Routine) -> None:
+        self.values: list[Value] = []
+        self.numbers: list[float] = []
+        self.code: list[int] = []
+        self.plain: list[str] = []
+        self._old = routine.program
+        self._angular = angular_values(routine)
+
+    def program(self) -> StraightLine:
+        """The program with places; fills the other fields."""
+        code, values = self.code, self.values
+        kept, first = self._kept()
+        apart: dict[int, float] = {}  # constants that each user gets for itself
+        number: dict[int, int] = {}
+        for index, value in enumerate(self._old.values):
+            if isinstance(value, Operation):
+                operands = value.operands
+                if index in self._angular or apart.keys().isdisjoint(operands):
+                    new = tuple([number[k] for k in operands])
+                else:
+                    new = tuple([self._constant(apart[k]) if k in apart else number[k] for k in operands])
+                    if first in operands:  # its first user alone keeps it
+                        new = tuple([number[k] if k == first else at for k, at in zip(operands, new, strict=True)])
+                        first = -1
+                number[index] = len(values)
+                code += (value.code, len(new), *new)
+                values.append(Operation(value.code, new))
+            elif isinstance(value, Load):
+                number[index] = len(values)
+                code += (_LOAD, value.argument, value.position)
+                values.append(value)
+            else:
+                if index in kept:
+                    number[index] = self._constant(value.value)
+                apart[index] = value.value
+        stores = tuple(Store(store.argument, store.position, number[store.value]) for store in self._old.stores)
+        for store in stores:
+            code += (_STORE, *store)
+        return StraightLine(tuple(values), stores)
+
+    def _kept(self) -> tuple[set[int], int]:
+        """Constants that stay where they are, and the first of those that other operations than of angles use."""
+        values = self._old.values
+        kept = {store.value for store in self._old.stores}
+        first = len(values)
+        for index, value in enumerate(values):
+            if isinstance(value, Operation):
+                if index in self._angular:
+                    kept.update(value.operands)
+                else:
+                    first = min(first, *(k for k in value.operands if isinstance(values[k], Constant)), first)
+        return kept | {first}, first
+
+    def _constant(self, number: float) -> int:
+        self.values.append(self._placed(number))
+        return len(self.values) - 1
+
+    def _placed(self, number: float) -> Constant:
+        if abs(number) in PLAIN_NUMBERS or not math.isfinite(number):
+            self.code += (_PLAIN, len(self.plain))
+            self.plain.append(number.hex())
+            return Constant(number)
+        self.code += (_PLACE, len(self.numbers))
+        self.numbers.append(number)
+        return Constant(Place(len(self.numbers) - 1))
 
 
 def fill(text: str, literals: Sequence[str]) -> str:

@@ -82,6 +82,20 @@ def _angle_keys(routine: Routine) -> dict[int, tuple[Key, bool]]:
     return found
 
 
+def angular_values(routine: Routine) -> set[int]:
+    """The operations that may be part of an angle whose sine or cosine is shared, among them all that are."""
+    depth: dict[int, int] = {}
+    for index, value in enumerate(routine.program.values):
+        if isinstance(value, Operation):
+            if depth.keys() >= set(value.operands) and value.code not in _CODES:
+                own = 1 + max(depth[operand] for operand in value.operands)
+                if own <= _DEPTH:
+                    depth[index] = own
+        elif isinstance(value, Constant) or routine.inputs[value.argument].name in ("q", "p"):
+            depth[index] = 0
+    return {index for index, own in depth.items() if own}
+
+
 def _reading(routine: Routine, found: dict[int, tuple[Key, bool]], places: dict[Key, int], shared: Argument) -> Routine:
     """The routine with its sines and cosines loaded from `shared`, which follows q; unchanged where it has none."""
     if not found:
