@@ -57,32 +57,32 @@ class _Builder:
 
     def program(self) -> StraightLine:
         """The program with places; fills the other fields."""
-        code, values = self.code, self.values
+        code, values, angular = self.code, self.values, self._angular
         kept, first = self._kept()
         apart: dict[int, float] = {}  # constants that each user gets for itself
         number: dict[int, int] = {}
         for index, value in enumerate(self._old.values):
-            if isinstance(value, Operation):
-                operands = value.operands
-                if index in self._angular or apart.keys().isdisjoint(operands):
-                    new = tuple([number[k] for k in operands])
+            if type(value) is Operation:
+                new = value.operands
+                if index in angular:
+                    new = tuple([number[k] for k in new])
                 else:
-                    new = tuple([self._constant(apart[k]) if k in apart else number[k] for k in operands])
-                    if first in operands:  # its first user alone keeps it
-                        new = tuple([number[k] if k == first else at for k, at in zip(operands, new, strict=True)])
+                    # its first user alone keeps the first one
+                    new = tuple([self._constant(apart[k]) if k in apart and k != first else number[k] for k in new])
+                    if first in value.operands:
                         first = -1
                 number[index] = len(values)
                 code += (value.code, len(new), *new)
                 values.append(Operation(value.code, new))
-            elif isinstance(value, Load):
+            elif type(value) is Load:
                 number[index] = len(values)
                 code += (_LOAD, value.argument, value.position)
                 values.append(value)
-            else:
+            elif isinstance(value, Constant):
                 if index in kept:
                     number[index] = self._constant(value.value)
                 apart[index] = value.value
-        stores = tuple(Store(store.argument, store.position, number[store.value]) for store in self._old.stores)
+        stores = tuple([Store(store.argument, store.position, number[store.value]) for store in self._old.stores])
         for store in stores:
             code += (_STORE, *store)
         return StraightLine(tuple(values), stores)
@@ -90,15 +90,14 @@ class _Builder:
     def _kept(self) -> tuple[set[int], int]:
         """Constants that stay where they are, and the first of those that other operations than of angles use."""
         values = self._old.values
+        constants = {index for index, value in enumerate(values) if type(value) is Constant}
         kept = {store.value for store in self._old.stores}
-        first = len(values)
+        used: set[int] = set()
         for index, value in enumerate(values):
-            if isinstance(value, Operation):
-                if index in self._angular:
-                    kept.update(value.operands)
-                else:
-                    first = min(first, *(k for k in value.operands if isinstance(values[k], Constant)), first)
-        return kept | {first}, first
+            if type(value) is Operation:
+                (kept if index in self._angular else used).update(value.operands)
+        first = min(used & constants, default=-1)
+        return kept & constants | {first}, first
 
     def _constant(self, number: float) -> int:
         self.values.append(self._placed(number))

@@ -83,17 +83,35 @@ def _angle_keys(routine: Routine) -> dict[int, tuple[Key, bool]]:
 
 
 def angular_values(routine: Routine) -> set[int]:
-    """The operations that may be part of an angle whose sine or cosine is shared, among them all that are."""
+    """The operations that the angles are made of whose sines and cosines `share_trigonometry` takes out."""
+    values = routine.program.values
+    turns = [value.operands[0] for value in values if type(value) is Operation and value.code in _CODES]
+    found: set[int] = set()
+    if not turns:
+        return found
+    simple = _simple_values(routine)
+    waiting = [index for index in turns if index in simple]
+    while waiting:
+        index = waiting.pop()
+        value = values[index]
+        if isinstance(value, Operation) and index not in found:
+            found.add(index)
+            waiting += value.operands
+    return found
+
+
+def _simple_values(routine: Routine) -> dict[int, int]:
+    """{index: operations down to its inputs} of what may be an angle: a little of coordinates, parameters, numbers."""
     depth: dict[int, int] = {}
     for index, value in enumerate(routine.program.values):
         if isinstance(value, Operation):
-            if depth.keys() >= set(value.operands) and value.code not in _CODES:
-                own = 1 + max(depth[operand] for operand in value.operands)
+            if value.code not in _CODES and depth.keys() >= set(value.operands):
+                own = 1 + max([depth[operand] for operand in value.operands])
                 if own <= _DEPTH:
                     depth[index] = own
         elif isinstance(value, Constant) or routine.inputs[value.argument].name in ("q", "p"):
             depth[index] = 0
-    return {index for index, own in depth.items() if own}
+    return depth
 
 
 def _reading(routine: Routine, found: dict[int, tuple[Key, bool]], places: dict[Key, int], shared: Argument) -> Routine:
