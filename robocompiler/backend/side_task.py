@@ -1,4 +1,4 @@
-"""A pure function run in a forked copy of this process, while this one goes on: printing keeps a core busy for seconds.
+"""A pure function run in a forked copy of this process, while this one goes on: deriving and printing take seconds.
 
 The copy has all that its parent had derived, CasADi's expressions included, which could not be sent to another process;
 what comes back is the pickled result.  The copy runs Python code that takes no lock which a thread of the parent may
