@@ -53,21 +53,23 @@ class KeptTexts:
     folder: Path | None = None
 
     def printed(self, run: Print, items: Sequence[tuple[Routine, Request]]) -> list[tuple[str, ...]]:
-        """[run(*item) for item in items]; what has to be printed is, about half of it in a forked copy.
+        """[run(*item) for item in items], about half of them in a forked copy where that pays.
 
         CompileError as `print_kernel`, and when the folder cannot be written.
         """
-        placed = [with_places(routine) for routine, _ in items]
-        literals = [_literals(one, request.real) for one, (_, request) in zip(placed, items, strict=True)]
-        names = [_name(run, one, request) for one, (_, request) in zip(placed, items, strict=True)]
-        found = {k: texts for k, name in enumerate(names) if (texts := self._read(name)) is not None}
-        missing = [k for k in range(len(items)) if k not in found]
-        costs = [placed[k].routine.operations for k in missing]
-        made = in_two_processes(lambda k: run(placed[k].routine, items[k][1]), missing, costs)
-        for k, texts in zip(missing, made, strict=True):
-            self._write(names[k], texts)
-            found[k] = texts
-        return [tuple(fill(text, literals[k]) for text in found[k]) for k in range(len(items))]
+        costs = [routine.operations for routine, _ in items]
+        return in_two_processes(lambda item: self._one(run, *item), items, costs)
+
+    def _one(self, run: Print, routine: Routine, request: Request) -> tuple[str, ...]:
+        placed = with_places(routine)
+        literal = CReal(request.real).literal
+        literals = [literal(number).text for number in placed.numbers]
+        name = _name(run, placed, request)
+        texts = self._read(name)
+        if texts is None:
+            texts = run(placed.routine, request)
+            self._write(name, texts)
+        return tuple(fill(text, literals) for text in texts)
 
     def prune(self) -> None:
         """Remove what was unused for longest beyond KEEP_BYTES, and what a killed build left."""
@@ -110,11 +112,6 @@ class KeptTexts:
 
 
 NOTHING_KEPT = KeptTexts()
-
-
-def _literals(placed: Placed, real: Real) -> list[str]:
-    literal = CReal(real).literal
-    return [literal(number).text for number in placed.numbers]
 
 
 def _name(run: Print, placed: Placed, request: Request) -> str:
