@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ from robocompiler.backend.side_task import in_two_processes
 from robocompiler.errors import CompileError
 
 KEEP_BYTES = 32 * 2**20  # beyond this the texts unused for longest are removed
+_FRESH = 3600.0  # s; a use is noted once in this time
 _BETWEEN = "\0"
 
 
@@ -92,7 +94,8 @@ class KeptTexts:
             digest, _, body = path.read_bytes().partition(b"\n")
             if digest != _digest(body):
                 return None
-            os.utime(path)
+            if time.time() - path.stat().st_mtime > _FRESH:  # so that a build of nothing new touches nothing
+                os.utime(path)
         except OSError:
             return None  # printed again, and a folder that cannot be written is told of then
         return tuple(body.decode().split(_BETWEEN))
