@@ -19,6 +19,7 @@ from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.identifiers import c_identifier
 from robocompiler.backend.options import BuildOptions, BuildReport, Progress
 from robocompiler.backend.repeat import record_build
+from robocompiler.backend.side_task import SideTask
 from robocompiler.errors import AssemblyError, RankError
 from robocompiler.graph.build import derive_topology
 from robocompiler.graph.supports import find_supports
@@ -70,7 +71,7 @@ def run_front_end(
         kinematics = build_kinematics(closures, reduction)
         if ahead is not None:
             ahead(kinematics)
-        return with_mechanics(kinematics)
+        return with_mechanics(kinematics, SideTask)
 
     def step(name: str, run: Callable[[], T], describe: Callable[[T], str]) -> T:
         begin = time.monotonic()

@@ -62,7 +62,7 @@ def build_robot(
     folder, begin = head.folder, time.monotonic()
     emission = emit(
         program, options.real, batch=options.batch, derivatives=options.derivatives, resolution=options.resolution,
-        early=head.emission,
+        early=head.emission, texts=head.texts,
     )  # fmt: skip
     head.check()
     seconds = {"print": time.monotonic() - begin + head.seconds}

@@ -95,6 +95,27 @@ class Expression(NamedTuple):
         return not self.call and len(self.text) - self.excess <= FOLD
 
 
+class Place(float):
+    """Stands in a program for number `index`, which is not looked at: see `places.py`.  As a number it is nan."""
+
+    index: int
+
+    def __new__(cls, index: int) -> Place:
+        """The place of number `index`."""
+        place = super().__new__(cls, math.nan)
+        place.index = index
+        return place
+
+    def hex(self) -> str:
+        """Tells places apart, from each other and from numbers, as `float.hex` tells numbers."""
+        return f"@{self.index}"
+
+
+def number_of(text: str) -> float:
+    """The number, or place, whose `hex` is `text`."""
+    return Place(int(text[1:])) if text.startswith("@") else float.fromhex(text)
+
+
 @dataclass(frozen=True)
 class CReal:
     """The C floating type of a kernel: its literals, its libm names and its operations."""
@@ -111,6 +132,9 @@ class CReal:
 
         CompileError if single precision cannot hold the number, or would turn it into zero.
         """
+        if type(number) is Place:
+            text = f"@{number.index}@"
+            return Expression(text, atomic=True, excess=len(text) - NOMINAL)
         if math.isnan(number):
             return Expression("NAN" if self.name == "float" else "(double)NAN", atomic=True)
         if math.isinf(number):

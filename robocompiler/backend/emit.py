@@ -17,6 +17,7 @@ from robocompiler.backend.compiler import PORTABLE
 from robocompiler.backend.derivatives_view import DerivativesView, derivative_units, derivatives_view
 from robocompiler.backend.drives_view import DriveVectors, drive_vectors, drive_warnings, drives_view
 from robocompiler.backend.emit_kinematics import KinematicEmission, emit_kinematics
+from robocompiler.backend.kept_texts import NOTHING_KEPT, KeptTexts
 from robocompiler.backend.lanes_view import batch_units, lanes_view
 from robocompiler.backend.mechanics_view import MechanicsView, mechanics_view
 from robocompiler.backend.motion_view import motion_view
@@ -69,17 +70,18 @@ def emit(
     derivatives: bool = False,
     resolution: bool = False,
     early: KinematicEmission | None = None,
+    texts: KeptTexts = NOTHING_KEPT,
 ) -> Emission:
     """Render every file of a robot; `batch`: with the functions that take many states at once; `derivatives`: with the
     derivatives of the dynamics; `resolution`: with redundancy resolution; `early`: what `emit_kinematics` gave for the
-    same robot and precision.
+    same robot and precision; `texts`: of kernels that are not printed again.
 
     CompileError for a robot without a single coordinate (C has no arrays of length zero), and for constants that `real`
     cannot hold.
     """
-    early = emit_kinematics(program, real) if early is None else early
+    early = emit_kinematics(program, real, texts) if early is None else early
     view, prefix = early.view, early.prefix
-    mechanics = mechanics_view(program, view, real) if program.mechanics else None
+    mechanics = mechanics_view(program, view, real, texts) if program.mechanics else None
     own, dynamics = _mechanics(view, mechanics) if mechanics else ({}, {})
     drives = drives_view(program, view, real)
     driving: dict[str, str] = {}

@@ -12,6 +12,7 @@ from pathlib import Path
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.chords_view import chord_functions
 from robocompiler.backend.collection import paused_collection
+from robocompiler.backend.kept_texts import NOTHING_KEPT, KeptTexts
 from robocompiler.backend.mechanics_view import ports_view
 from robocompiler.backend.options import Real
 from robocompiler.backend.provenance import module_provenance, robot_provenance
@@ -41,13 +42,14 @@ def check_printable(program: RobotProgram) -> None:
 
 
 @paused_collection()
-def emit_kinematics(program: RobotProgram, real: Real = "double") -> KinematicEmission:
+def emit_kinematics(program: RobotProgram, real: Real = "double", texts: KeptTexts = NOTHING_KEPT) -> KinematicEmission:
     """Render what depends on neither `program.mechanics` nor `program.drives`, which may still be None.
 
-    CompileError for a robot without a single coordinate, and for constants that `real` cannot hold.
+    texts: of kernels that are not printed again.  CompileError for a robot without a single coordinate, and for
+    constants that `real` cannot hold.
     """
     check_printable(program)
-    view = robot_view(program, real)
+    view = robot_view(program, real, texts)
     prefix = view.prefix
     ports = ports_view(program, view.MACRO) if program.moves else None
     headers = {

@@ -19,12 +19,13 @@ from typing import Self
 from robocompiler.backend.cache import plan
 from robocompiler.backend.emit_kinematics import KinematicEmission, check_printable, emit_kinematics
 from robocompiler.backend.identifiers import c_identifier
+from robocompiler.backend.kept_texts import NOTHING_KEPT, KeptTexts
 from robocompiler.backend.lock import build_lock
 from robocompiler.backend.numbers_apart import NOTHING, Apart, units_to_compile
 from robocompiler.backend.options import BuildOptions, Progress, Real
 from robocompiler.backend.rendering import keep_parsed
 from robocompiler.backend.side_task import SideTask
-from robocompiler.backend.stage import AHEAD, TEMPLATES, clear_stages, write_stage
+from robocompiler.backend.stage import AHEAD, TEMPLATES, TEXTS, clear_stages, write_stage
 from robocompiler.backend.toolchain import CompilePool, Toolchain, toolchain_for
 from robocompiler.symbolic.program import RobotProgram
 from robocompiler.version import VERSION
@@ -37,9 +38,9 @@ class _Printed:
     apart: Apart
 
 
-def _print(program: RobotProgram, real: Real, toolchain: Toolchain | None) -> _Printed:
+def _print(program: RobotProgram, real: Real, toolchain: Toolchain | None, texts: KeptTexts) -> _Printed:
     begin = time.monotonic()
-    emission = emit_kinematics(program, real)
+    emission = emit_kinematics(program, real, texts)
     apart = units_to_compile(emission.units, emission.prefix, toolchain) if toolchain else NOTHING
     return _Printed(time.monotonic() - begin, emission, apart)
 
@@ -47,8 +48,8 @@ def _print(program: RobotProgram, real: Real, toolchain: Toolchain | None) -> _P
 class HeadStart:
     """The first part of a build: a context manager that holds the folder's lock and the compilers at work.
 
-    It goes to `output`/<name>/, or to `folder` when it is given.  `toolchain` is there after `begin`; `emission` and
-    `pool` wait until the texts are printed and their compilers started.
+    It goes to `output`/<name>/, or to `folder` when it is given.  `toolchain` and `texts` are there after `begin`;
+    `emission` and `pool` wait until the texts are printed and their compilers started.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class HeadStart:
         self._output = output
         self._folder = folder
         self.toolchain: Toolchain | None = None
+        self.texts = NOTHING_KEPT
         self._printing: SideTask[_Printed] | None = None
         self._pool: CompilePool | None = None
         self._starting: threading.Thread | None = None
@@ -129,7 +131,9 @@ class HeadStart:
         if toolchain is not None:
             self._held.enter_context(build_lock(self.folder, message=self._wait))
             keep_parsed(self.folder / TEMPLATES)
-        self._printing = SideTask(lambda: _print(program, self._options.real, toolchain))
+            self.texts = KeptTexts(self.folder / TEXTS)
+        texts = self.texts
+        self._printing = SideTask(lambda: _print(program, self._options.real, toolchain, texts))
         self._held.callback(self._printing.stop)
         if toolchain is None:
             return  # texts are all that is asked for
@@ -170,5 +174,6 @@ class HeadStart:
             self._progress("wait", text, 0.0)
 
     def clean(self) -> None:
-        """Remove what was compiled from."""
+        """Remove what was compiled from, and texts that were not used for long."""
         clear_stages(self.folder)
+        self.texts.prune()

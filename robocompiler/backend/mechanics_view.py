@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocompiler.backend.identifiers import unique_macros
+from robocompiler.backend.kept_texts import NOTHING_KEPT, KeptTexts, Request
+from robocompiler.backend.kernel_text import plain_and_pairs
 from robocompiler.backend.numbers import literals
 from robocompiler.backend.options import Real
 from robocompiler.backend.ordering import ordered
-from robocompiler.backend.pair_printer import print_pairs
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.sharing import TRIGONOMETRY, share_reciprocals, share_trigonometry
-from robocompiler.backend.side_task import in_two_processes
 from robocompiler.backend.views import RobotView
 from robocompiler.records.joint_types import JOINT_SHAPES, velocity_names
 from robocompiler.records.model import CoordinateSum, Port
@@ -66,7 +66,9 @@ class MechanicsView:
     angle_routine: Routine | None
 
 
-def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> MechanicsView:
+def mechanics_view(
+    program: RobotProgram, view: RobotView, real: Real, texts: KeptTexts = NOTHING_KEPT
+) -> MechanicsView:
     """The view of a robot's mechanics."""
     mechanics = program.mechanics
     assert mechanics is not None
@@ -75,16 +77,17 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
     def sizes(kernel: Routine) -> dict[str, str]:
         return {a.name: f"{view.MACRO}_{macros[a.name]}" for a in kernel.inputs if a.name in macros}
 
-    def text(kernel: Routine) -> KernelView:
-        kernel = ordered(kernel)
-        inputs = sizes(kernel)
+    def request(kernel: Routine) -> Request:
+        return Request(f"{view.prefix}_{kernel.name}", real, sizes=sizes(kernel))
+
+    def text(kernel: Routine, definition: str, pairs: str) -> KernelView:
         name = f"{view.prefix}_{kernel.name}"
         return KernelView(
             name=kernel.name,
             summary=kernel.summary,
-            prototype=print_prototype(kernel, function_name=name, real=real, sizes=inputs),
-            definition=print_kernel(kernel, function_name=name, real=real, sizes=inputs),
-            pairs=print_pairs(kernel, function_name=name, real=real, sizes=inputs),
+            prototype=print_prototype(kernel, function_name=name, real=real, sizes=sizes(kernel)),
+            definition=definition,
+            pairs=pairs,
             file=Path(f"{name}.c"),
         )
 
@@ -101,8 +104,9 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
     if idle:  # no pivot is good enough: forward dynamics always reports it
         mass_literals = [literals([1e30], real)[0] for _ in mass_literals]
     ports = ports_view(program, view.MACRO)
+    bodies = texts.printed(_ordered_texts, [(routine, request(routine)) for routine in shared.routines])
     return MechanicsView(
-        kernels=in_two_processes(text, shared.routines, [routine.operations for routine in shared.routines]),
+        kernels=[text(routine, plain, pairs) for routine, (plain, pairs) in zip(shared.routines, bodies, strict=True)],
         ne=mechanics.ne,
         nm=mechanics.nm,
         nf=ports.nf,
@@ -120,6 +124,10 @@ def mechanics_view(program: RobotProgram, view: RobotView, real: Real) -> Mechan
         idle=idle,
         port_enum=ports.port_enum,
     )
+
+
+def _ordered_texts(routine: Routine, request: Request) -> tuple[str, str]:
+    return plain_and_pairs(ordered(routine), request)
 
 
 @dataclass(frozen=True)

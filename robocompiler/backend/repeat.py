@@ -47,7 +47,7 @@ def repeat_key(
         "derivatives": options.derivatives,
         "resolution": options.resolution,
         "compiler": compiler_record(toolchain).to_json(),
-        "generator": [VERSION, _own_digest(), [version(name) for name in _LIBRARIES]],
+        "generator": [VERSION, own_digest(), [version(name) for name in _LIBRARIES]],
     }
     return _digest(json.dumps(parts, sort_keys=True).encode())
 
@@ -98,7 +98,7 @@ def _report(folder: Path, record: Mapping[str, Any]) -> BuildReport | None:
 
 
 @functools.cache
-def _own_digest() -> str:
+def own_digest() -> str:
     """Digest of this package's source and templates: while they are being changed, the version number stays."""
     package = Path(__file__).resolve().parent.parent
     files = [*sorted(package.rglob("*.py")), *sorted(templates_folder().glob("*.j2"))]

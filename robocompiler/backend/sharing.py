@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import casadi
 
+from robocompiler.backend.c_operations import number_of
 from robocompiler.backend.routine import Routine
 from robocompiler.backend.straight_line import (
     Constant,
@@ -81,6 +82,38 @@ def _angle_keys(routine: Routine) -> dict[int, tuple[Key, bool]]:
     return found
 
 
+def angular_values(routine: Routine) -> set[int]:
+    """The operations that the angles are made of whose sines and cosines `share_trigonometry` takes out."""
+    values = routine.program.values
+    turns = [value.operands[0] for value in values if type(value) is Operation and value.code in _CODES]
+    found: set[int] = set()
+    if not turns:
+        return found
+    simple = _simple_values(routine)
+    waiting = [index for index in turns if index in simple]
+    while waiting:
+        index = waiting.pop()
+        value = values[index]
+        if isinstance(value, Operation) and index not in found:
+            found.add(index)
+            waiting += value.operands
+    return found
+
+
+def _simple_values(routine: Routine) -> dict[int, int]:
+    """{index: operations down to its inputs} of what may be an angle: a little of coordinates, parameters, numbers."""
+    depth: dict[int, int] = {}
+    for index, value in enumerate(routine.program.values):
+        if isinstance(value, Operation):
+            if value.code not in _CODES and depth.keys() >= set(value.operands):
+                own = 1 + max([depth[operand] for operand in value.operands])
+                if own <= _DEPTH:
+                    depth[index] = own
+        elif isinstance(value, Constant) or routine.inputs[value.argument].name in ("q", "p"):
+            depth[index] = 0
+    return depth
+
+
 def _reading(routine: Routine, found: dict[int, tuple[Key, bool]], places: dict[Key, int], shared: Argument) -> Routine:
     """The routine with its sines and cosines loaded from `shared`, which follows q; unchanged where it has none."""
     if not found:
@@ -113,7 +146,7 @@ def _angles(routines: Sequence[Routine], keys: Sequence[Key]) -> Routine:
         if head in ("q", "p"):
             return rows.load(names.index(str(head)), int(key[1]))  # type: ignore[call-overload]
         if head == "constant":
-            return rows.add(Constant(float.fromhex(str(key[1]))))
+            return rows.add(Constant(number_of(str(key[1]))))
         return rows.add(Operation(int(head), tuple(build(operand) for operand in key[1:])))  # type: ignore[call-overload, arg-type]
 
     stores = tuple(Store(0, place, build(key)) for place, key in enumerate(keys))

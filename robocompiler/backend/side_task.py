@@ -1,4 +1,4 @@
-"""A pure function run in a forked copy of this process, while this one goes on: printing keeps a core busy for seconds.
+"""A pure function run in a forked copy of this process, while this one goes on: deriving and printing take seconds.
 
 The copy has all that its parent had derived, CasADi's expressions included, which could not be sent to another process;
 what comes back is the pickled result.  The copy runs Python code that takes no lock which a thread of the parent may
@@ -108,7 +108,7 @@ def _answer(run: Callable[[], object], out: int) -> NoReturn:
 
 def in_two_processes(run: Callable[[S], T], items: Sequence[S], costs: Sequence[int]) -> list[T]:
     """[run(item) for item in items], about half of the sum of `costs` of them in a forked copy where that pays."""
-    if sum(costs) < WORTH:
+    if sum(costs) < WORTH or len(items) < 2:
         return [run(item) for item in items]
     there: set[int] = set()
     load = [0, 0]

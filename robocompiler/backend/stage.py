@@ -13,6 +13,7 @@ AHEAD = Path(CACHE_FOLDER) / "ahead"  # what is compiled before the output folde
 APART = Path(CACHE_FOLDER) / "apart"  # code and numbers of long units: see `numbers_apart`
 
 TEMPLATES = Path(CACHE_FOLDER) / "templates"  # parsed ones, kept between builds
+TEXTS = Path(CACHE_FOLDER) / "texts"  # of kernels, kept between builds: see `kept_texts`
 
 
 def write_stage(folder: Path, files: Mapping[str, str]) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from robocompiler.backend.chords_view import LoopsView, loops_view
 from robocompiler.backend.identifiers import c_identifier, macro, unique_macros
-from robocompiler.backend.kernel_text import Names, kernel_text
+from robocompiler.backend.kept_texts import NOTHING_KEPT, KeptTexts, Request
+from robocompiler.backend.kernel_text import kernel_text
 from robocompiler.backend.numbers import literals, real_words
 from robocompiler.backend.options import Real
 from robocompiler.backend.printer import print_prototype
@@ -165,9 +166,9 @@ class RobotView:
             raise AttributeError(name) from None
 
 
-def robot_view(program: RobotProgram, real: Real) -> RobotView:
+def robot_view(program: RobotProgram, real: Real, texts: KeptTexts = NOTHING_KEPT) -> RobotView:
     """The view of a whole robot."""
-    return _Views(program, real).robot()
+    return _Views(program, real, texts).robot()
 
 
 def compressed_places(
@@ -187,9 +188,10 @@ def compressed_places(
 
 
 class _Views:
-    def __init__(self, program: RobotProgram, real: Real) -> None:
+    def __init__(self, program: RobotProgram, real: Real, texts: KeptTexts) -> None:
         self.program = program
         self.real = real
+        self.texts = texts
         self.topology = program.closures.topology
         self.prefix = c_identifier(program.name)
         self.MACRO = macro(program.name)
@@ -201,8 +203,8 @@ class _Views:
         return self._printed(Routine.of(kernel), name, static, sizes)
 
     def _printed(self, routine: Routine, name: str, static: bool, sizes: dict[str, str]) -> str:
-        names = Names(self.prefix, self.MACRO)
-        text = kernel_text(routine, names=names, function_name=name, real=self.real, static=static, sizes=sizes)
+        request = Request(name, self.real, static, sizes, self.prefix, self.MACRO)
+        ((text,),) = self.texts.printed(kernel_text, [(routine, request)])
         return f"/* {routine.summary} */\n{text}"
 
     def _prototype(self, kernel: Kernel | Signature) -> str:

@@ -18,11 +18,13 @@ Kernels that divide also put out their pivots, which the caller compares with re
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as cs
 
+from robocompiler.symbolic.aside import Aside, at_once
 from robocompiler.symbolic.closures import ClosureProgram
 from robocompiler.symbolic.dynamics import Mechanics
 from robocompiler.symbolic.elimination import solve_symmetric
@@ -36,6 +38,7 @@ from robocompiler.symbolic.reduction import Reduction
 
 SX = Any
 Input = tuple[str, str, SX]
+_WORTH = 12  # joints of the tree below which the kernels are there before anything beside could begin
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,18 @@ class MechanicsProgram:
         return tuple(value for value in values if isinstance(value, Kernel))
 
 
-def build_mechanics(closures: ClosureProgram, reduction: Reduction, kinematics: TreeKinematics) -> MechanicsProgram:
-    """All mechanical kernels of a robot."""
-    return _Stages(closures, reduction, kinematics).program()
+def build_mechanics(
+    closures: ClosureProgram, reduction: Reduction, kinematics: TreeKinematics, aside: Aside = at_once
+) -> MechanicsProgram:
+    """All mechanical kernels of a robot; those that need no lift are made `aside` where it pays."""
+    mechanics = Mechanics(closures, reduction)
+    begin = aside if len(closures.topology.edges) >= _WORTH else at_once
+    task = begin(lambda: _TreeStages(mechanics, kinematics).kernels())
+    try:
+        stages = _LiftStages(mechanics)
+        return stages.program(task.result)
+    finally:
+        task.stop()
 
 
 def row_major(matrix: SX) -> SX:
@@ -83,51 +95,129 @@ def row_major(matrix: SX) -> SX:
     return cs.reshape(cs.densify(matrix).T, matrix.numel(), 1)
 
 
-class _Stages:
-    def __init__(self, closures: ClosureProgram, reduction: Reduction, kinematics: TreeKinematics) -> None:
-        self.closures, self.kinematics = closures, kinematics
-        self.topology, self.symbols = closures.topology, closures.symbols
-        self.mechanics = Mechanics(closures, reduction)
-        self.port_program = build_ports(closures.symbols)
-        self.independent = list(reduction.chart("port").independent)
-        d, nv, nf = len(self.independent), self.topology.nv, len(self.topology.mechanism.ports)
-        e, self.E = self.mechanics.travelling.symbols, self.mechanics.travelling.E
-        mass = self.mechanics.inner_mass.sparsity()
+class _Stage:
+    """What both halves of the kernels begin with."""
+
+    def __init__(self, mechanics: Mechanics) -> None:
+        self.mechanics, self.closures = mechanics, mechanics.closures
+        self.topology, self.symbols = mechanics.topology, mechanics.symbols
+        self.port_program = build_ports(self.symbols)
+        nv, nf = self.topology.nv, len(self.topology.mechanism.ports)
+        self.f = ("f", "port efforts", cs.SX.sym("f", nf))
+        self.v = ("v", "velocities", self.symbols.v)
+        self.a = ("a", "accelerations of the velocities", cs.SX.sym("a", nv))
+
+    def _kernel(self, name: str, summary: str, outputs: list[Output], *inputs: Input) -> Kernel:
+        return make_kernel(self.symbols, name, summary, outputs, *inputs)
+
+
+class _TreeStages(_Stage):
+    """The kernels of tree and ports, which take no lift."""
+
+    def __init__(self, mechanics: Mechanics, kinematics: TreeKinematics) -> None:
+        super().__init__(mechanics)
+        self.kinematics = kinematics
+
+    def kernels(self) -> dict[str, Kernel]:
+        """{field of MechanicsProgram: kernel}."""
+        return {
+            "tree": self._tree(),
+            "cut_drift": self._cut_drift(),
+            "ports": self._kernel(
+                "ports_kernel", "Port displacements l.", [("l", "m, rad", self.port_program.displacement)]
+            ),
+            "port_forces": self._port_forces(),
+            "friction": self._friction(),
+            "energies": self._energies(),
+            "frames": self._frames(),
+        }
+
+    def _tree(self) -> Kernel:
+        forces = self.mechanics.tree_forces(self.v[2], self.a[2])
+        return self._kernel(
+            "tree_kernel",
+            "Forces that the tree's motion takes: inertia, gravity, armature, damping.",
+            [("forces", "N m or N", cs.densify(forces))],
+            self.v,
+            self.a,
+        )
+
+    def _cut_drift(self) -> Kernel:
+        # the speeds of a cut joint are G v with v those of the tree: their rate is G a + (d(G v)/dq) N v
+        symbols, parts = self.symbols, []
+        rates = coordinate_rates(self.topology, symbols.q, symbols.v)
+        for closure in self.closures.closures:
+            if closure.recovered_v:
+                speeds = cs.mtimes(closure.recovered_jacobian, symbols.v)
+                drift = cs.jtimes(speeds, symbols.q, rates)
+                parts.append(cs.densify(cs.mtimes(closure.recovered_jacobian, self.a[2]) + drift))
+        outputs = [("a_cut", "accelerations", cs.vertcat(cs.SX(0, 1), *parts))]
+        return self._kernel("cut_drift_kernel", "Accelerations of the cut joints.", outputs, self.v, self.a)
+
+    def _port_forces(self) -> Kernel:
+        forces = cs.mtimes(self.port_program.tree_map.T, self.f[2])
+        outputs = [("forces", "N m or N", cs.densify(forces))]
+        return self._kernel(
+            "port_forces_kernel", "Forces L_T^T f of port efforts on the tree's velocities.", outputs, self.f
+        )
+
+    def _friction(self) -> Kernel:
+        forces = cs.SX(self.topology.nv, 1)
+        for index, level in self.mechanics.joint_scalars("friction").items():
+            forces[index] = -level * cs.sign(self.v[2][index])
+        outputs = [("forces", "N m or N", cs.densify(forces))]
+        return self._kernel("friction_kernel", "Dry friction at its joints.", outputs, self.v)
+
+    def _energies(self) -> Kernel:
+        kinetic, potential = self.mechanics.energies(self.v[2])
+        outputs = [("energy", "kinetic, potential, J", cs.vertcat(kinetic, potential))]
+        return self._kernel("energy_kernel", "Kinetic and potential energy.", outputs, self.v)
+
+    def _frames(self) -> Kernel:
+        acceleration = frame_accelerations(self.kinematics, self.v[2], self.a[2])
+        return self._kernel(
+            "frame_accelerations",
+            "Classical acceleration of every frame in world axes: omegadot, then that of the origin.",
+            [("acceleration", "6 numbers per frame", acceleration)],
+            self.v,
+            self.a,
+        )
+
+
+class _LiftStages(_Stage):
+    """The kernels that make the inner lift, or take it."""
+
+    def __init__(self, mechanics: Mechanics) -> None:
+        super().__init__(mechanics)
+        self.independent = list(mechanics.port.independent)
+        d, nv = len(self.independent), self.topology.nv
+        e, self.E = mechanics.travelling.symbols, mechanics.travelling.E
+        mass = mechanics.inner_mass.sparsity()
         m = cs.SX.sym("m", mass.nnz())
         self.M = cs.triu2symm(cs.SX(mass, m))
         self.u = ("u", "independent speeds", cs.SX.sym("u", d))
         self.udot = ("udot", "independent accelerations", cs.SX.sym("udot", d))
         self.tau = ("tau", "generalised forces on u", cs.SX.sym("tau", d))
-        self.f = ("f", "port efforts", cs.SX.sym("f", nf))
-        self.v = ("v", "velocities", self.symbols.v)
-        self.a = ("a", "accelerations of the velocities", cs.SX.sym("a", nv))
         self.forces = ("forces", "forces on the velocities", cs.SX.sym("forces", nv))
         self.c = ("c", "accelerations at u~dot = 0", cs.SX.sym("c", nv))
         self.e = ("e", "varying nonzeros of the inner lift", e)
         self.m = ("m", "upper half of the inner mass matrix", m)
 
-    def _kernel(self, name: str, summary: str, outputs: list[Output], *inputs: Input) -> Kernel:
-        return make_kernel(self.symbols, name, summary, outputs, *inputs)
-
-    def program(self) -> MechanicsProgram:
+    def program(self, others: Callable[[], Mapping[str, Kernel]]) -> MechanicsProgram:
+        """All kernels; `others` gives those of the tree."""
+        own = {
+            "lift": self._lift(),
+            "motion": self._motion(),
+            "raising": self._raise(),
+            "inner_mass": self._inner_mass(),
+            "project": self._project(),
+            "port_mass": self._port_mass(),
+            "finish": self._finish(),
+            "port_map": self._port_map(),
+        }
         return MechanicsProgram(
-            lift=self._lift(),
-            motion=self._motion(),
-            tree=self._tree(),
-            raising=self._raise(),
-            inner_mass=self._inner_mass(),
-            project=self._project(),
-            port_mass=self._port_mass(),
-            finish=self._finish(),
-            cut_drift=self._cut_drift(),
-            ports=self._kernel(
-                "ports_kernel", "Port displacements l.", [("l", "m, rad", self.port_program.displacement)]
-            ),
-            port_map=self._port_map(),
-            port_forces=self._port_forces(),
-            friction=self._friction(),
-            energies=self._energies(),
-            frames=self._frames(),
+            **own,
+            **others(),
             ne=int(self.e[2].numel()),
             nm=int(self.m[2].numel()),
             mass_pattern=tuple(zip(*self.mechanics.inner_mass.sparsity().get_triplet(), strict=True)),
@@ -152,16 +242,6 @@ class _Stages:
             self._pivots(),
         ]
         return self._kernel("motion_kernel", "Lift, velocities and their accelerations at u~dot = 0.", outputs, self.u)
-
-    def _tree(self) -> Kernel:
-        forces = self.mechanics.tree_forces(self.v[2], self.a[2])
-        return self._kernel(
-            "tree_kernel",
-            "Forces that the tree's motion takes: inertia, gravity, armature, damping.",
-            [("forces", "N m or N", cs.densify(forces))],
-            self.v,
-            self.a,
-        )
 
     def _raise(self) -> Kernel:
         inner = self.mechanics.to_inner(self.udot[2] - self.c[2][self.independent], self.E)
@@ -206,48 +286,7 @@ class _Stages:
             "finish_kernel", "M~ u~dot = E~^T (L_T^T f - tau_T) + G^T tau, then udot.", outputs, *inputs
         )
 
-    def _cut_drift(self) -> Kernel:
-        # the speeds of a cut joint are G v with v those of the tree: their rate is G a + (d(G v)/dq) N v
-        symbols, parts = self.symbols, []
-        rates = coordinate_rates(self.topology, symbols.q, symbols.v)
-        for closure in self.closures.closures:
-            if closure.recovered_v:
-                speeds = cs.mtimes(closure.recovered_jacobian, symbols.v)
-                drift = cs.jtimes(speeds, symbols.q, rates)
-                parts.append(cs.densify(cs.mtimes(closure.recovered_jacobian, self.a[2]) + drift))
-        outputs = [("a_cut", "accelerations", cs.vertcat(cs.SX(0, 1), *parts))]
-        return self._kernel("cut_drift_kernel", "Accelerations of the cut joints.", outputs, self.v, self.a)
-
     def _port_map(self) -> Kernel:
         inner = cs.mtimes(self.port_program.tree_map, self.E)  # (nf, d) over u~
         L = self.mechanics.force_to_port(inner.T, self.E).T if self.mechanics.charts_differ else inner
         return self._kernel("port_map_kernel", "L with ldot = L u.", [("L", "row by row", row_major(L))], self.e)
-
-    def _port_forces(self) -> Kernel:
-        forces = cs.mtimes(self.port_program.tree_map.T, self.f[2])
-        outputs = [("forces", "N m or N", cs.densify(forces))]
-        return self._kernel(
-            "port_forces_kernel", "Forces L_T^T f of port efforts on the tree's velocities.", outputs, self.f
-        )
-
-    def _friction(self) -> Kernel:
-        forces = cs.SX(self.topology.nv, 1)
-        for index, level in self.mechanics.joint_scalars("friction").items():
-            forces[index] = -level * cs.sign(self.v[2][index])
-        outputs = [("forces", "N m or N", cs.densify(forces))]
-        return self._kernel("friction_kernel", "Dry friction at its joints.", outputs, self.v)
-
-    def _energies(self) -> Kernel:
-        kinetic, potential = self.mechanics.energies(self.v[2])
-        outputs = [("energy", "kinetic, potential, J", cs.vertcat(kinetic, potential))]
-        return self._kernel("energy_kernel", "Kinetic and potential energy.", outputs, self.v)
-
-    def _frames(self) -> Kernel:
-        acceleration = frame_accelerations(self.kinematics, self.v[2], self.a[2])
-        return self._kernel(
-            "frame_accelerations",
-            "Classical acceleration of every frame in world axes: omegadot, then that of the origin.",
-            [("acceleration", "6 numbers per frame", acceleration)],
-            self.v,
-            self.a,
-        )

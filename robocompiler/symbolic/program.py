@@ -19,6 +19,7 @@ from typing import Any
 
 import casadi as cs
 
+from robocompiler.symbolic.aside import Aside, at_once
 from robocompiler.symbolic.augmented import ChordKernels, ChordLoop, chord_kernels, path_outputs
 from robocompiler.symbolic.chart_drift import chart_drifts
 from robocompiler.symbolic.closures import Closure, ClosureProgram
@@ -200,11 +201,11 @@ def build_kinematics(closures: ClosureProgram, reduction: Reduction) -> RobotPro
     )
 
 
-def with_mechanics(program: RobotProgram) -> RobotProgram:
-    """`program` with the kernels of its mechanics and drives, if anything can move."""
+def with_mechanics(program: RobotProgram, aside: Aside = at_once) -> RobotProgram:
+    """`program` with the kernels of its mechanics and drives, if anything can move; `aside`: see `build_mechanics`."""
     if not program.moves:
         return program
-    mechanics = build_mechanics(program.closures, program.reduction, program.kinematics)
+    mechanics = build_mechanics(program.closures, program.reduction, program.kinematics, aside)
     drifts = chart_drifts(program.closures, program.reduction) if program.reduction.reach else ()
     return replace(program, mechanics=mechanics, drives=build_drives(program.closures.symbols), drifts=drifts)
 
