@@ -158,9 +158,11 @@ def instance(
 
 def path(value: object, name: str) -> Path:
     """The path of a file or folder."""
-    if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
+    if value != "" and (
+        isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str))
+    ):
         return Path(value)
-    raise refused(name, "a path, as text or pathlib.Path", value)
+    raise refused(name, "a path, as text (not empty) or pathlib.Path", value)
 
 
 def duck(value: object, methods: Iterable[str], name: str, expected: str) -> Any:
