@@ -20,6 +20,7 @@ from robocompiler.errors import ArgumentError
 
 Made = TypeVar("Made")
 
+_LISTED = 8  # known names told where none is near the unknown one; longer lists help nobody
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 
@@ -94,11 +95,8 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> ArgumentError:
     names = [text for text in known if isinstance(text, str)]
     close = difflib.get_close_matches(name, names, 3)
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
-    few = names[:8] if not close else []
-    if few:
-        hint = f"; there are {', '.join(few)}{', ...' if len(names) > len(few) else ''}"
-    elif not names:
-        hint = "; there are none"
+    if not close and len(names) <= _LISTED:
+        hint = f"; there are {', '.join(names) or 'none'}"
     return ArgumentError(f"no {kind} is called {name!r}{hint}", argument=kind, expected="a known name", got=repr(name))
 
 

@@ -84,7 +84,7 @@ def test_threads_and_out(rssr: rc.Robot) -> None:
     found = rssr.batch.forward_dynamics_derivatives(Q, U, F, threads=2, out=out)
     assert all(mine is given for mine, given in zip(found, out, strict=True))
     assert all(np.array_equal(mine, theirs) for mine, theirs in zip(found, wanted, strict=True))
-    with pytest.raises(ValueError, match="out must be 3 arrays, got tuple"):
+    with pytest.raises(ValueError, match="out must be 3 arrays, got 2"):
         rssr.batch.forward_dynamics_derivatives(Q, U, F, out=out[:2])
     with pytest.raises(ValueError, match="out must be a float64 array of shape"):
         rssr.batch.forward_dynamics_derivatives(Q, U, F, out=[out[0], out[1], out[0][:1]])

@@ -168,8 +168,10 @@ class Batch:
         """Results (count, *shape) of each shape, in the arrays `out` if they are given."""
         full = [(count, *shape) for shape in shapes]
         if out is not None:
-            if not isinstance(out, tuple | list) or len(out) != len(full):
+            if not isinstance(out, tuple | list):
                 raise refused("out", f"{len(full)} arrays", out)
+            if len(out) != len(full):
+                raise ArgumentError(f"out must be {len(full)} arrays, got {len(out)}", argument="out")
             for array, wanted in zip(out, full, strict=True):
                 checked_out(array, wanted)
         real = self._library.real

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.arguments import mapping, named, refused, unknown
+from robocompiler.arguments import mapping, named, unknown
 from robocompiler.errors import ArgumentError
 from robocompiler.runtime.arrays import floats
 from robocompiler.runtime.reports import ChartReport, DriveInfo, ModuleInfo, PortInfo, RankReport
@@ -149,9 +149,8 @@ class Description:
             size = place.stop - place.start
             given = np.atleast_1d(floats(value, repr(name), "a number" if size == 1 else f"{size} numbers"))
             if given.shape != (size,):
-                raise refused(
-                    repr(name), f"{size} coordinates", value, f"they are {', '.join(self.coordinates[place])}"
-                )
+                names = ", ".join(self.coordinates[place])
+                raise ArgumentError(f"{name!r} has {size} coordinates, got {given.size}; they are {names}")
             if not np.all(np.isfinite(given)):
                 raise ArgumentError(f"{name!r}: not a finite number: {value}")
             q[place] = given
