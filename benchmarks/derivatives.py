@@ -9,9 +9,6 @@ port efforts, forward dynamics included.  Pinocchio's `computeConstraintDynamics
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,9 +17,9 @@ import cffi
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.robots import CLOSED_CHAINS, ROBOTS, ROOT, model
+from benchmarks.page_command import asked, write_page
+from benchmarks.robots import ROOT, model
 from benchmarks.spread import Spread, microseconds, significant, table
-from robocompiler.backend.atomic import write_atomically
 from robocompiler.backend.build import build_robot
 from robocompiler.backend.options import BuildOptions
 from robocompiler.backend.toolchain import CompileJob, compile_objects, link_shared, toolchain_for
@@ -190,27 +187,11 @@ def measure(name: str, folder: Path, rounds: int, count: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description="Measure the derivatives beside Pinocchio's.")
-    parser.add_argument("--robots", default=",".join(CLOSED_CHAINS), help="comma-separated names")
-    parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--states", type=int, default=8)
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "derivatives-speed.md")
-    options = parser.parse_args(arguments)
-    robots = options.robots.split(",")
-    unknown = sorted(set(robots) - set(ROBOTS))
-    if unknown:
-        parser.error(f"no such robot: {', '.join(unknown)}; there are {', '.join(ROBOTS)}")
-    toolchain = toolchain_for(BuildOptions(derivatives=True))
-    facts = table(["machine", ""], list(map(list, {**machine.describe(toolchain, None), **versions()}.items())))
-    sections = []
-    for name in robots:
-        begin = time.monotonic()
-        sections.append(measure(name, ROOT / "build" / "derivatives", options.rounds, options.states))
-        print(f"{sections[-1]}\n{name}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
-    head = _HEAD.format(states=options.states, rounds=options.rounds, mu=_SETTINGS[1], step=_STEP)
-    text = head + facts.replace("---:", "---") + "".join(f"\n{section}" for section in sections)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(options.output, text.encode())
+    wanted = asked("Measure the derivatives beside Pinocchio's.", "derivatives-speed.md", arguments, states=8)
+    head = _HEAD.format(states=wanted.states, rounds=wanted.rounds, mu=_SETTINGS[1], step=_STEP)
+    facts = {**machine.describe(toolchain_for(BuildOptions(derivatives=True)), None), **versions()}
+    folder = ROOT / "build" / "derivatives"
+    write_page(wanted, head, facts, lambda name: measure(name, folder, wanted.rounds, wanted.states))
 
 
 if __name__ == "__main__":

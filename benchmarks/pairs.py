@@ -8,18 +8,15 @@ every build once, so that the ratios compare like with like.
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.robots import CLOSED_CHAINS, ROBOTS, ROOT, model
+from benchmarks.page_command import asked, write_page
+from benchmarks.robots import ROOT, model
 from benchmarks.spread import Spread, microseconds, significant, table
-from robocompiler.backend.atomic import write_atomically
 from robocompiler.backend.build import build_robot
 from robocompiler.backend.optimisation import LESS
 from robocompiler.backend.options import BuildOptions
@@ -113,28 +110,12 @@ def measure(name: str, folder: Path, rounds: int, count: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description="Measure what pairs and register passes bring.")
-    parser.add_argument("--robots", default=",".join(CLOSED_CHAINS), help="comma-separated names")
-    parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--states", type=int, default=16)
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "pairs-speed.md")
-    options = parser.parse_args(arguments)
-    robots = options.robots.split(",")
-    unknown = sorted(set(robots) - set(ROBOTS))
-    if unknown:
-        parser.error(f"no such robot: {', '.join(unknown)}; there are {', '.join(ROBOTS)}")
-    toolchain = toolchain_for(BuildOptions())
-    facts = table(["machine", ""], list(map(list, machine.describe(toolchain, None).items())))
-    sections = []
-    for name in robots:
-        begin = time.monotonic()
-        sections.append(measure(name, ROOT / "build" / "pairs" / name, options.rounds, options.states))
-        print(f"{sections[-1]}\n{name}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+    wanted = asked("Measure what pairs and register passes bring.", "pairs-speed.md", arguments, states=16)
     less = f"`{' '.join(LESS)}`"
-    head = _HEAD.format(states=options.states, rounds=options.rounds, batch=_BATCH, less=less)
-    text = head + facts.replace("---:", "---") + "".join(f"\n{section}" for section in sections)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(options.output, text.encode())
+    head = _HEAD.format(states=wanted.states, rounds=wanted.rounds, batch=_BATCH, less=less)
+    facts = machine.describe(toolchain_for(BuildOptions()), None)
+    folder = ROOT / "build" / "pairs"
+    write_page(wanted, head, facts, lambda name: measure(name, folder / name, wanted.rounds, wanted.states))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robocompiler.arguments import flag, from_options, texts
+from robocompiler.arguments import path as file_path
 from robocompiler.errors import (
+    ArgumentError,
     AssemblyError,
     CompileError,
     InfeasibleTaskError,
@@ -51,6 +54,7 @@ _LATER = {  # where a name is, which is imported when it is first asked for
 }
 
 __all__ = [
+    "ArgumentError",
     "AssemblyError",
     "CompileError",
     "InfeasibleTaskError",
@@ -101,23 +105,31 @@ def compile(
     Raises:
         ModelError, AssemblyError, RankError: the mechanism is wrong, does not close, or has no clear rank.
         CompileError: the C compiler or the output folder fails.
+        ArgumentError: an argument of the wrong type, or an option that there is not.
     """
     from robocompiler.backend.options import BuildOptions, chart_count
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.importers.read_model import read_model
     from robocompiler.records.model import Mechanism
 
-    choices, most = BuildOptions(**options), chart_count(charts)
+    folder, choices, most = (
+        file_path(output, "output"),
+        from_options(BuildOptions, options, "rc.compile"),
+        chart_count(charts),
+    )
+    independent = texts(independent, "independent")
+    supports = (supports,) if isinstance(supports, str) else texts(supports, "supports")
+    flag(repair, "repair")
     mechanism = model if isinstance(model, Mechanism) else read_model(model)
     if repair:
         mechanism = _repaired(mechanism)
     key = "" if choices.emit_only else repeat_key(mechanism, independent, supports, choices, most)
-    report = standing_build(mechanism, Path(output), key) if key else None
+    report = standing_build(mechanism, folder, key) if key else None
     if report is None:
         from robocompiler.compiler import compile_to_folder
 
         _, report = compile_to_folder(
-            mechanism, output, independent=independent, supports=supports, charts=most, options=choices, key=key
+            mechanism, folder, independent=independent, supports=supports, charts=most, options=choices, key=key
         )
     from robocompiler.runtime import robot as runtime
 

@@ -17,6 +17,7 @@ from typing import Any
 import casadi as cs
 
 from robocompiler.compiler import FrontEnd, run_front_end
+from robocompiler.errors import ArgumentError
 from robocompiler.records.model import Mechanism
 from robocompiler.symbolic.kernel import Kernel
 from robocompiler.symbolic.manifold import coordinate_rates
@@ -42,11 +43,11 @@ def function(model: str | Path | Mechanism | FrontEnd, name: str) -> Any:
         ValueError: no function is called `name`, or nothing can move.
         ModelError, AssemblyError, RankError: as `compile` does.
     """
-    if name not in _BUILDERS:
-        raise ValueError(f"no function is called {name!r}; these are: {', '.join(_BUILDERS)}")
+    if not isinstance(name, str) or name not in _BUILDERS:
+        raise ArgumentError(f"no function is called {name!r}; these are: {', '.join(_BUILDERS)}")
     front = model if isinstance(model, FrontEnd) else run_front_end(model)
     if front.program.mechanics is None:
-        raise ValueError(f"{front.mechanism.name}: nothing can move, so that it has no dynamics")
+        raise ArgumentError(f"{front.mechanism.name}: nothing can move, so that it has no dynamics")
     builder = _Builder(front)
     inputs, output = _BUILDERS[name]
     given = {argument: builder.symbols[argument] for argument in inputs}

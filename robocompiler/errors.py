@@ -25,6 +25,18 @@ class RoboCompilerError(Exception):
     """Base of every error that RoboCompiler raises on purpose."""
 
 
+class ArgumentError(RoboCompilerError, ValueError):
+    """An argument of a call has the wrong type, size or value; a ValueError too, for who catches those.
+
+    Attributes:
+        argument: its name; expected: what it must be; got: what it was, as short text ("" where the message says all).
+    """
+
+    def __init__(self, message: str, *, argument: str = "", expected: str = "", got: str = "") -> None:
+        self.argument, self.expected, self.got = argument, expected, got
+        super().__init__(message)
+
+
 class ModelError(RoboCompilerError):
     """A mechanism file is wrong.  `problems` lists every fault found, not only the first."""
 

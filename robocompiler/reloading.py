@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robocompiler.errors import LoadError, ModelError, Problem
+from robocompiler.arguments import duck, flag, from_options, mapping, texts
+from robocompiler.errors import ArgumentError, LoadError, ModelError, Problem
 from robocompiler.runtime import robot as runtime
 from robocompiler.runtime.motion.carry import Carried, alike, carry
 
@@ -73,23 +74,26 @@ def reload(
         ValueError: a robot in a support mode, arrays of the wrong size, u or z without q.
     """
     from robocompiler.backend.choices import read_choices
-    from robocompiler.backend.options import chart_count
+    from robocompiler.backend.options import BuildOptions, chart_count
     from robocompiler.backend.repeat import repeat_key, standing_build
     from robocompiler.compiler import compile_to_folder
 
+    duck(robot, ("assemble", "support", "simulate"), "robot", "a Robot")
+    flag(repair, "repair")
     if robot.anchors:
-        raise ValueError(f"{robot.name} is held in a support mode; reload the floating robot, and switch it again")
+        raise ArgumentError(f"{robot.name} is held in a support mode; reload the floating robot, and switch it again")
     if q is None and (u is not None or z is not None):
-        raise ValueError("a state needs its q where it has u or z")
+        raise ArgumentError("a state needs its q where it has u or z")
     folder = robot._library.folder
     known = read_choices(folder)
     mechanism = _records(folder, robot.name, model, repair)
-    wanted = known.independent if independent is None else tuple(independent)
+    wanted = known.independent if independent is None else texts(independent, "independent")
     given = known.supports if supports is None else supports
-    modes = (given,) if isinstance(given, str) else tuple(given)
+    modes = (given,) if isinstance(given, str) else texts(given, "supports")
+    from_options(BuildOptions, options, "rc.reload")
     most, build = known.charts if charts is None else chart_count(charts), replace(known.options, **options)
     if build.emit_only:
-        raise ValueError("text alone cannot be loaded: reload without emit_only")
+        raise ArgumentError("text alone cannot be loaded: reload without emit_only")
     _keep_supports(robot)
     key = repeat_key(mechanism, wanted, modes, build, most)
     report = standing_build(mechanism, folder.parent, key)
@@ -115,7 +119,7 @@ def edited(model: str | Path | Mechanism, changes: Mapping[str, Any]) -> Mechani
     """
     from robocompiler.records.edit import edited_records
 
-    return edited_records(_read(model), changes)
+    return edited_records(_read(model), mapping(changes, "changes", "of records, as in a file"))
 
 
 def _read(model: str | Path | Mechanism) -> Mechanism:

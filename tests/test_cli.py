@@ -144,6 +144,28 @@ def test_help_names_the_exit_codes() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ([FOURBAR, "--emit-only", "--jobs", "2"], "--jobs is for the C compiler, and does not go with --emit-only"),
+        (["export", FOURBAR, "--to", "svg", "--force"], "--force only goes with --to urdf"),
+        (["check", FOURBAR, "--library", "x", "--output", "y"], "so it does not go with --library"),
+        (["check", FOURBAR, "--save", "x"], "--save only goes with --random N"),
+        (["import", "two.urdf", "--key", "home"], "--key is for MJCF, and two.urdf is URDF"),
+        (["import", "two.urdf", "--report", "--quiet"], "--report tells more in the report, which --quiet"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.urdf").write_text('<robot name="two"><link name="a"/></robot>')
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["two.urdf"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
         (["kangaro"], "did you mean 'kangaroo'?"),
         (["inspect", "zzzzzz"], "`robocompile models` lists those that ship"),
         (["./kangaroo.yaml"], "./kangaroo.yaml: there is no such file"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from fronts import shipped_front
 
 import robocompiler as rc
+from robocompiler.backend import rendering
 from robocompiler.backend.build import build_robot
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.compiler import find_toolchain
+from robocompiler.backend.emit import emit
 from robocompiler.backend.head_start import HeadStart
 from robocompiler.backend.optimisation import LESS, STRAIGHT, optimised
 from robocompiler.backend.options import BuildOptions
@@ -66,3 +69,14 @@ def test_long_straight_line_units_are_optimised_less_unless_a_level_is_asked_for
     wide = replace(units[0], flags=("-mavx2",))
     assert [unit.flags for unit in optimised([wide], default)] == [(*LESS, "-mavx2")]
     assert [unit.flags for unit in optimised(units, chosen)] == [(), ()]
+
+
+def test_text_is_printed_when_the_folder_of_an_earlier_compile_is_gone(tmp_path: Path) -> None:
+    parsed = rendering.environment().bytecode_cache
+    try:
+        rendering.keep_parsed(tmp_path / "first")
+        shutil.rmtree(tmp_path / "first")
+        rendering.environment().cache.clear()  # what no compile of this process has parsed yet
+        assert "fourbar.h" in emit(shipped_front("fourbar").program).files
+    finally:
+        rendering.environment().bytecode_cache = parsed

@@ -16,14 +16,15 @@ PACKAGE = ROOT / "robocompiler"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 # What the modules of a part may import of ours, besides their own part (docs/architecture.md).
-LEAVES = {"errors", "version", "resources"}
+LEAVES = {"arguments", "errors", "version", "resources"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
+    "arguments": {"errors"},
     "resources": set(),
     "numerics": set(),
     "records": {"errors"},
-    "importers": {"errors", "records"},
+    "importers": {"arguments", "errors", "records"},
     "oracle": {"errors", "records"},
     "graph": {"errors", "records"},
     "exporters": {"errors", "records", "graph", "importers"},  # what an importer reads back, in its geometry
@@ -31,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "repair": {"errors", "records", "graph", "symbolic", "numerics"},
     "analysis": {"errors", "records", "graph", "symbolic", "numerics", "repair"},
     "backend": LEAVES | {"records", "graph", "symbolic", "numerics"},
-    "runtime": {"errors", "version", "numerics"},
+    "runtime": {"arguments", "errors", "version", "numerics"},
     "simulation": {"runtime"},
     "viewer": {"errors", "records", "importers", "graph", "numerics", "runtime"},  # shows and moves a compiled robot
     "check": {"errors", "records", "oracle", "runtime"},  # a compiled robot against what shares no code with it

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from case_models import mechanism
 from numpy.typing import NDArray
 
 from robocompiler.analysis.evaluator import ClosureEvaluator
@@ -221,3 +222,57 @@ def test_null_space() -> None:
     assert basis.shape == (5, 3)
     np.testing.assert_allclose(J @ basis, 0, atol=1e-12)
     np.testing.assert_array_equal(null_space(np.zeros((0, 3))), np.eye(3))
+
+
+# --- closures that hardly move ---
+
+
+def four_bar(scale: float) -> Mechanism:
+    """A four-bar linkage of half a metre whose length scale is declared."""
+    link = {"mass": 1.0, "inertia": [1, 1, 1]}
+    hinge = {"type": "revolute", "axis": [0, 0, 1]}
+    return mechanism(
+        "bars",
+        {
+            "scales": {"length": scale},
+            "bodies": dict.fromkeys(("crank", "coupler", "rocker"), link),
+            "joints": {
+                "a": {**hinge, "a": "world", "b": "crank"},
+                "b": {**hinge, "a": {"body": "crank", "xyz": [0.3, 0, 0]}, "b": "coupler"},
+                "c": {**hinge, "a": {"body": "world", "xyz": [0.5, 0, 0]}, "b": "rocker"},
+                "d": {
+                    **hinge, "a": {"body": "coupler", "xyz": [0.5, 0, 0]}, "b": {"body": "rocker", "xyz": [0.4, 0, 0]},
+                },
+            },
+            "reference": {"joints": {"a": 1.0}},
+        },
+    )  # fmt: skip
+
+
+def test_closures_that_all_nearly_vanish_are_refused_with_their_sizes_and_the_mend() -> None:
+    """Lengths over a scale of 100 km are noise beside radians, whose ratios alone would still show a clear rank."""
+    assert reduce_closures(build_closures(derive_topology(four_bar(2.0)))).rank.rank == 2
+    with pytest.raises(RankError, match=r"scales.length is 100000 m, 2e\+05 times the largest distance") as caught:
+        reduce_closures(build_closures(derive_topology(four_bar(1e5))))
+    assert (caught.value.report["rank"], caught.value.report["solvable"]) == (2, 0)
+    (size,) = caught.value.report["largest_entries"].values()
+    assert 1e-6 < size < 1e-5  # 0.5 m over 1e5 m
+
+
+def test_weights_of_a_coupling_that_vanish_are_named() -> None:
+    link = {"mass": 1.0, "inertia": [1, 1, 1]}
+    hinges = {name: {"type": "revolute", "axis": [0, 0, 1], "a": "world", "b": f"{name}_link"} for name in ("a", "b")}
+    tiny = mechanism(
+        "tiny",
+        {
+            "bodies": dict.fromkeys(("a_link", "b_link"), link),
+            "joints": hinges,
+            "couplings": {"gear": {"terms": {"a": 1e-300, "b": 1e-300}}},
+        },
+    )
+    with pytest.raises(RankError, match=r"(?s)gear .*weights of couplings that are not nearly zero"):
+        reduce_closures(build_closures(derive_topology(tiny)))
+
+
+def test_a_decision_on_no_pose_at_all_is_rank_zero() -> None:
+    assert decide_rank([]).rank == decide_rank([np.zeros((3, 2))]).rank == decide_rank([np.zeros((0, 4))]).rank == 0

@@ -59,3 +59,14 @@ def test_both_ways_and_the_whole_forest_agree(name: str) -> None:
         assert error(arrays[k + 1], arrays[-1]) < 1e-12
     links = [link for tree in root_trees(mechanics.tree) for link in tree.links]
     assert sorted(axis.index for link in links for axis in link.axes) == list(range(topology.tree_nv))
+
+
+def test_ancestors_go_from_the_link_to_its_root() -> None:
+    """What `root_trees` relies on: the last ancestor is the link at the world."""
+    mechanics = run_front_end(shipped("rssr"))
+    tree = Mechanics(mechanics.closures, mechanics.reduction).tree
+    for number, link in enumerate(tree.links):
+        found = tree.ancestors(number)
+        assert found[0] == number
+        assert tree.links[found[-1]].parent == -1
+        assert found[1:] == (tree.ancestors(link.parent) if link.parent >= 0 else ())

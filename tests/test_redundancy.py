@@ -230,7 +230,7 @@ def test_values_of_the_interior_preferences(compiled: Compiled) -> None:
     assert rr.StrokeInterior("quadratic", limits=limits).value(robot, q) == pytest.approx(0.125)
     with pytest.raises(ValueError, match="port 'lift' is not inside its limits"):
         rr.StrokeInterior(limits={"lift": (float(now), 2.0)}).value(robot, q)
-    with pytest.raises(ValueError, match="'log' or 'quadratic', not 'cubic'"):
+    with pytest.raises(ValueError, match="'log' or 'quadratic', got str 'cubic'"):
         rr.StrokeInterior("cubic", limits=limits).value(robot, q)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no port is called 'left'; did you mean 'lift'"):
         rr.StrokeInterior(limits={"left": (0, 1)}).value(robot, q)
@@ -458,11 +458,11 @@ def test_dependent_rows_are_refused_by_name(compiled: Compiled) -> None:
         (rr.FramePosition("toe", axes="xw"), "axes must be some of x, y, z"),
         (rr.FramePosition("toe", axes="xx"), "axes must be some of"),
         (rr.FramePosition("toes"), "no frame is called 'toes'"),
-        (rr.FramePosition("toe", axes_of="tool"), "'world' or of the 'frame'"),  # type: ignore[arg-type]
+        (rr.FramePosition("toe", axes_of="tool"), "axes_of must be 'world' or 'frame'"),  # type: ignore[arg-type]
         (rr.FrameOrientation("toe", np.ones((3, 3))), "not a rotation matrix"),
         (rr.FramePose("toe", (np.eye(3), [0, 0, 0]), error="log"), "'split' or 'screw'"),  # type: ignore[arg-type]
         (rr.PortDisplacement("motor"), "no port is called 'motor'"),
-        (rr.PortDisplacement("motor_left", np.nan), "finite numbers"),
+        (rr.PortDisplacement("motor_left", np.nan), "target must be a finite number"),
         (rr.JointCoordinate("hip"), "no joint or coordinate is called 'hip'"),
         (rr.UserTask(["a"], lambda r, q: (np.ones((2, 2)), [1.0, 2.0])), "1 names and 2 rows"),
         (rr.UserTask(["a"], lambda r, q: (np.ones((1, 3)), [1.0])), r"shape \(any, 2\)"),

@@ -227,7 +227,7 @@ def test_slack_keeps_the_rows_that_it_does_not_name() -> None:
     assert np.flatnonzero(hopeless.mu).tolist() == [0]
     with pytest.raises(ValueError, match="no row is called 'z'; there are x, y, far, sum"):
         Slack(({"z": 1.0},)).relaxed(problem, first, ("x", "y"), ("far", "sum"))
-    with pytest.raises(ValueError, match="a weight is a positive number"):
+    with pytest.raises(ValueError, match="the weight of the slack of 'x' must be a positive number"):
         Slack(({"x": 0.0},)).relaxed(problem, first, ("x", "y"), ("far", "sum"))
 
 

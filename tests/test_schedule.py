@@ -174,7 +174,7 @@ def test_bad_schedules_are_refused(robot: rc.Robot) -> None:
         Switch("left")
     with pytest.raises(ValueError, match="and not both"):
         Switch("left", at=1.0, when=touches("left_foot"))
-    with pytest.raises(ValueError, match="no finite time"):
+    with pytest.raises(ValueError, match="must be a finite number of seconds"):
         Switch("left", at=float("nan"))
     with pytest.raises(ValueError, match=r"must ascend: 0.2, 0.1"):
         Schedule([Switch("left", at=0.2), Switch(None, at=0.1)])
@@ -183,7 +183,7 @@ def test_bad_schedules_are_refused(robot: rc.Robot) -> None:
     start = Stance.floats(robot)
     with pytest.raises(ValueError, match="no support mode is called 'lefft'; did you mean 'left'"):
         Schedule([Switch("lefft", at=0.1)]).run(start, 1.0)
-    with pytest.raises(ValueError, match="step must be positive"):
+    with pytest.raises(ValueError, match="step must be a positive number"):
         Schedule([]).run(start, 1.0, step=0.0)
     with pytest.raises(ValueError, match="the duration must be a positive number"):
         Schedule([]).run(start, 0.0)
@@ -195,3 +195,17 @@ def test_bad_schedules_are_refused(robot: rc.Robot) -> None:
         Schedule([Switch("left", when=lambda t, stance: float("nan"))]).run(start, 1.0)
     with pytest.raises(ValueError, match="no frame is called 'left_fot'"):
         Schedule([Switch("left", when=touches("left_fot"))]).run(start, 1.0)
+
+
+def test_a_phase_whose_first_state_has_no_rates_ends_there(robot: rc.Robot) -> None:
+    """Its log has no row: the motion ends at its start, with the state that it had."""
+    impossible = robot.with_parameters({"payload": -50.0})  # no inertia that is positive definite
+    stance = Stance.floats(impossible)
+    motion = Schedule([Switch("left", at=0.1)]).run(stance, 0.2)
+    (phase,) = motion.phases
+    assert phase.simulation is not None
+    assert phase.simulation.t.size == 0
+    assert (phase.begin, phase.end, motion.end.kind) == (0.0, 0.0, phase.simulation.end.kind)
+    assert motion.end.kind != "completed"
+    assert np.array_equal(phase.stance.q, stance.q)
+    assert [switch.mode for switch in motion.left] == ["left"]

@@ -148,12 +148,36 @@ def test_controllers_of_the_user(work: Path) -> None:
         ("--speed j_ab=1", "--speed j_ab: not an independent speed; these are: j_ga"),
         ("--speed j_ga=nan", "must be NAME=VALUE with a finite number"),
         ("--log run.csv", "a log is a .npz or .parquet file"),
+        ("--kp 3", "--kp only goes with --controller hold"),
+        ("--kd 3 --controller control.py:Push", "--kd only goes with --controller hold"),
+        ("--sample-time 0.1", "--sample-time is that of a controller"),
+        ("--rtol 1e-3", "--rtol only goes with --method bs32 or dopri5"),
+        ("--output other", "--output says where MODEL is compiled to"),
     ],
 )
 def test_wrong_use_is_told(work: Path, options: str, words: str) -> None:
     result = run(f"simulate fourbar --library build/fourbar --duration 0.1 {options}")
     assert getattr(result.exception, "exit_code", None) == 2
     assert words in getattr(result.exception, "message", "")
+
+
+@pytest.mark.parametrize("option", ["--log nowhere/a.npz", "--plot nowhere/a.svg", "--animate nowhere/a.html"])
+def test_files_go_into_folders_that_are_there(work: Path, option: str) -> None:
+    result = run(f"simulate fourbar --library build/fourbar --duration 0.1 {option}")
+    assert "there is no folder nowhere; make it first" in str(result.exception)
+    assert not (work / "nowhere").exists()
+    with pytest.raises(rc.ArgumentError, match="no folder"):
+        rc.load("build/fourbar").simulate(0.1, log="nowhere/a.npz")
+
+
+def test_values_of_dependents_are_told_to_be_guesses(work: Path) -> None:
+    start = "simulate fourbar --library build/fourbar --duration 0.01"
+    robot = rc.load("build/fourbar")
+    found = robot.joint(robot.assemble(robot.configuration({"j_ab": -0.5})), "j_ab")
+    told = run(f"{start} --set j_ab=-0.5").stderr
+    assert "--set j_ab=-0.5 was only a guess to close the loops from, since j_ab follows from the independents" in told
+    assert f"(j_ga); it is {found:.6g}" in told
+    assert "guess" not in run(f"{start} --set j_ga=0.9").stderr
 
 
 SLOW = """

@@ -95,7 +95,7 @@ def test_what_a_controller_returns_is_checked(robot: rc.Robot) -> None:
     ):
         with pytest.raises(ValueError, match=words):
             robot.simulate(0.1, controller=law)
-    with pytest.raises(ValueError, match="the sample time must be positive"):
+    with pytest.raises(ValueError, match="the sample time must be a positive number"):
         sim.Sampled(lambda t, q, u: [0.0], 0.0)
 
 
@@ -270,7 +270,7 @@ def test_smooth_friction_stops_a_block(robot: rc.Robot) -> None:
     assert default.q[-1, q_at] == pytest.approx(0.8**2 * MASS / (2 * LEVEL), abs=2e-3)
     free = robot.simulate(0.6, u=speeds(robot, block=0.8), friction=FREE)
     assert free.u[-1, u_at] == 0.8
-    with pytest.raises(ValueError, match="slip must be a positive speed"):
+    with pytest.raises(ValueError, match="slip must be a positive number"):
         sim.SmoothFriction(0.0)
 
 

@@ -241,7 +241,7 @@ def test_an_animation_is_a_page_of_its_own(robot: rc.Robot, tmp_path: Path) -> N
     points = np.array(data["points"][-1]).reshape(-1, 3)
     _, p = robot.pose("coupler", motion.q[-1])
     assert points[names.index("coupler")] == pytest.approx(p, abs=1e-4)
-    with pytest.raises(ValueError, match="the rate must be positive"):
+    with pytest.raises(ValueError, match="rate must be a positive number"):
         motion.animate(tmp_path / "run.html", rate=0.0)
 
 

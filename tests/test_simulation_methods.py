@@ -185,16 +185,16 @@ def test_a_step_that_is_too_long_for_the_loops_is_told(fourbar: rc.Robot) -> Non
 def test_wrong_arguments_are_refused(fourbar: rc.Robot) -> None:
     for wrong, words in (
         ({"method": "rk5"}, "no integration method is called 'rk5'"),
-        ({"step": 0.0}, "step must be positive"),
-        ({"rtol": -1.0}, "rtol must be positive"),
-        ({"every": 0}, "every must be 1 or more"),
+        ({"step": 0.0}, "step must be a positive number"),
+        ({"rtol": -1.0}, "rtol must be a positive number"),
+        ({"every": 0}, "every must be a whole number from 1"),
         ({"u": [1.0, 2.0]}, "u must have shape"),
         ({"wrenches": {"nowhere": np.zeros(6)}}, "no frame is called 'nowhere'"),
         ({"wrenches": {"crank": np.zeros(3)}}, "six finite numbers"),
     ):
         with pytest.raises(ValueError, match=words):
             fourbar.simulate(1.0, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="the duration must be positive"):
+    with pytest.raises(ValueError, match="the duration must be a positive number"):
         fourbar.simulate(0.0)
     with pytest.raises(ValueError, match="simulation is in the port chart"):
         fourbar.chart("inner").simulate(1.0)

@@ -362,7 +362,7 @@ def test_prediction_saves_evaluations_and_changes_no_result(compiled: Get) -> No
 
 def test_limits_that_make_no_sense_are_refused(compiled: Get) -> None:
     robot = compiled("fourbar")
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="work must be a whole number from 0"):
         robot.updater(robot.reference, work=-1)
     with pytest.raises(ValueError, match="smallest_step must be a positive"):
         robot.updater(robot.reference, smallest_step=0.0)

@@ -15,6 +15,7 @@ from robocompiler.analysis.probes import probe
 from robocompiler.analysis.refusals import (
     NEARLY_CLOSED,
     closure_gaps,
+    refuse_no_chart,
     refuse_open,
     refuse_reference_outside_limits,
     refuse_singular_reference,
@@ -157,6 +158,8 @@ def _charts(
         active=tuple(active),
     )
     port = sorted(port_dependents(jacobians, level, rank.rank))
+    if len(port) < rank.rank:
+        refuse_no_chart(evaluator, jacobians, rank, len(port))
     inner = inner_dependents(samples, port, rank.rank)
 
     def order(column: int) -> tuple[int, int, int]:  # free roots, then ports in file order, then the rest

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from robocompiler.analysis.axes import world_axes
 from robocompiler.analysis.evaluator import ClosureEvaluator
 from robocompiler.analysis.pins import nearly_redundant_pins
+from robocompiler.analysis.scales import largest_length
 from robocompiler.errors import AssemblyError, ModelError, Problem, RankError
 from robocompiler.numerics.gap import CLEAR, NOISE, RankDecision
 from robocompiler.numerics.gauss_newton import smallest_gap
@@ -21,6 +22,7 @@ from robocompiler.repair.straight_records import straight_records
 Array = NDArray[np.float64]
 
 NEARLY_CLOSED = 1e-3  # scaled residual up to which rounded records may keep a loop open
+FAR = 100.0  # a declared length scale so many times larger than the mechanism is named as the cause
 PARALLEL = 1 - 5e-8  # cosine from which two axes count as meant to be parallel: 0.3 mrad
 
 
@@ -104,6 +106,36 @@ def refuse_singular_reference(rank: RankDecision) -> NoReturn:
         "flat parallelogram, a stretched leg); give reference values away from it",
         {"rank_at_reference": rank.ranks[0], "rank": rank.rank, "singular_values": rank.singular_values},
     )
+
+
+def refuse_no_chart(
+    evaluator: ClosureEvaluator, jacobians: Sequence[Array], rank: RankDecision, solvable: int
+) -> NoReturn:
+    """Raise RankError: the closures have a clear rank at every pose, but no set of unknowns serves at all of them."""
+    sizes = {
+        closure.name: max(float(np.abs(J[list(rows)]).max(initial=0.0)) for J in jacobians)
+        for closure, rows in zip(evaluator.program.closures, evaluator.closure_rows, strict=True)
+        if rows
+    }
+    weak = ", ".join(f"{name} {size:.2g}" for size, name in sorted((size, name) for name, size in sizes.items())[:5])
+    raise RankError(
+        f"the closures have rank {rank.rank}, but only {solvable} velocities can be solved for at all probed poses, "
+        f"with scaled pivots above {CLEAR:g}.  Those that move least, by the most that a unit of any velocity (rad, or "
+        f"length scale) moves them: {weak}.\n{_scale_mend(evaluator)}",
+        {"rank": rank.rank, "solvable": solvable, "largest_entries": sizes, "singular_values": rank.singular_values},
+    )
+
+
+def _scale_mend(evaluator: ClosureEvaluator) -> str:
+    """What to do about closures that hardly move."""
+    topology = evaluator.program.topology
+    declared, largest = topology.mechanism.length_scale, largest_length(topology)
+    if declared is not None and largest > 0 and declared > FAR * largest:
+        return (
+            f"scales.length is {declared:g} m, {declared / largest:.2g} times the largest distance of two joints on a "
+            f"body ({largest:.3g} m); give about that distance, or leave it out (lengths of the file are metres)."
+        )
+    return "Give a reference further from singular poses, and weights of couplings that are not nearly zero."
 
 
 def refuse_reference_outside_limits(evaluator: ClosureEvaluator, q: Array) -> None:

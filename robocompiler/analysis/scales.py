@@ -23,9 +23,15 @@ def length_scale(topology: Topology) -> float:
     1 m if all coincide.  A power of two changes no digits when it divides, and stays when one record is edited a
     little.
     """
+    declared, largest = topology.mechanism.length_scale, largest_length(topology)
+    if declared is not None:
+        return declared
+    return 2.0 ** round(math.log2(largest)) if largest > 0 else 1.0
+
+
+def largest_length(topology: Topology) -> float:
+    """The largest distance (m) of two joint origins on one body, or displacement of a slide in the reference."""
     mechanism = topology.mechanism
-    if mechanism.length_scale is not None:
-        return mechanism.length_scale
     origins: dict[str, list[Array]] = {}
     for joint in mechanism.joints:
         for placement in (joint.a, joint.b):
@@ -34,8 +40,7 @@ def length_scale(topology: Topology) -> float:
                 origins.setdefault(placement.body, []).append(np.array(point))
     spans = [float(np.linalg.norm(p - r)) for points in origins.values() for p, r in combinations(points, 2)]
     lengths = [abs(value) for name, value in mechanism.reference.coordinates if _is_length(topology, name)]
-    largest = max([*spans, *lengths], default=0.0)
-    return 2.0 ** round(math.log2(largest)) if largest > 0 else 1.0
+    return max([*spans, *lengths], default=0.0)
 
 
 def _is_length(topology: Topology, coordinate: str) -> bool:

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from robocompiler.arguments import flag, instance, integer, one_of, texts, whole
+from robocompiler.errors import ArgumentError
+
 Real = Literal["double", "float"]
 AUTO_CHARTS = 8
+_MOST_CHARTS, _MOST_WORKERS = 1000, 4096
 Progress = Callable[[str, str, float], None]
 
 
@@ -30,17 +34,28 @@ class BuildOptions:
     portable: bool = False
     extra_flags: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        one_of(self.real, ("double", "float"), "real")
+        if self.cc is not None:
+            instance(self.cc, str, "cc", "the command of a C compiler, or None")
+        if self.workers is not None:
+            integer(self.workers, "workers", 1, _MOST_WORKERS)
+        for name in ("emit_only", "batch", "derivatives", "resolution", "portable"):
+            flag(getattr(self, name), name)
+        instance(self.extra_flags, tuple, "extra_flags", "a tuple of texts, such as ('-O0',)")
+        texts(self.extra_flags, "extra_flags", "texts")
+
 
 def chart_count(charts: str | int) -> int:
-    """The most further charts that "auto" or a number stands for.  ValueError for anything else."""
-    if charts == "auto":
-        return AUTO_CHARTS
-    try:
-        count = int(charts)
-    except ValueError:
-        count = -1
-    if count < 0:
-        raise ValueError(f"charts must be 'auto' or a number of charts, not {charts!r}")
+    """The most further charts that "auto" or a number stands for.  ArgumentError for anything else."""
+    if isinstance(charts, str):
+        if charts == "auto":
+            return AUTO_CHARTS
+        count = int(charts) if charts.strip().isdecimal() else None
+    else:
+        count = whole(charts)
+    if count is None or not 0 <= count <= _MOST_CHARTS:
+        raise ArgumentError(f"charts must be 'auto' or a number of charts, not {charts!r}", argument="charts")
     return count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 from collections.abc import Mapping
@@ -37,7 +38,15 @@ def keep_parsed(folder: Path) -> None:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CompileError(f"cannot make the folder {place}: {error.strerror}") from None
-    environment().bytecode_cache = jinja2.FileSystemBytecodeCache(str(place))
+    environment().bytecode_cache = _Parsed(str(place))
+
+
+class _Parsed(jinja2.FileSystemBytecodeCache):
+    """A later build of this process may come when the folder is gone: what cannot be kept is parsed again."""
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        with contextlib.suppress(OSError):
+            super().dump_bytecode(bucket)
 
 
 def render(template: str, **values: object) -> str:

@@ -16,6 +16,7 @@ from robocompiler.cli.failures import EXIT_CODE_TEXT, json_text
 from robocompiler.cli.group import ModelGroup
 from robocompiler.cli.output import printable, render, write_error, write_out
 from robocompiler.cli.shipped import ModelFile, find_model, shipped_models
+from robocompiler.cli.unused import refuse_unused
 from robocompiler.version import VERSION
 
 if TYPE_CHECKING:
@@ -105,14 +106,18 @@ def robocompile() -> None:
 @_repair()
 @_json()
 @_quiet("Show no progress and no table; errors are shown.")
+@click.pass_context
 def compile_command(
-    model: str, output: str, independent: tuple[str, ...], supports: tuple[str, ...], **options: Any
-) -> None:
+    context: click.Context, /, model: str, output: str, independent: tuple[str, ...], supports: tuple[str, ...],
+    **options: Any,
+) -> None:  # fmt: skip
     """Compile MODEL into FOLDER/<its name>/; only what changed is compiled again."""
     from robocompiler.backend.options import BuildOptions
     from robocompiler.cli.facts import as_data
     from robocompiler.importers.read_model import read_model
 
+    where = "is for the C compiler, and does not go with --emit-only, which calls none"
+    refuse_unused(context, ("cc jobs fast_compile portable", not options["emit_only"], where))
     source = find(model, options["quiet"])
     mechanism = read_model(source.path)
     repaired: dict[str, Any] = {}
@@ -269,13 +274,13 @@ def check_command(context: click.Context, /, model: str | None, count: int | Non
     if (model is None) == (count is None):
         both = "MODEL and --random N are alternatives; give one of them."
         raise click.UsageError("Missing argument 'MODEL' (or --random N)." if model is None else both)
-    foreign = {"jobs", "save"} if count is None else {"library", "output", "precise", "repair", "supports"}
-    given = [n for n in sorted(foreign) if context.get_parameter_source(n) is not click.core.ParameterSource.DEFAULT]
-    if given:
-        where = "only goes with --random N" if count is None else "does not go with --random"
-        raise click.UsageError(f"--{given[0].removesuffix('s') if given[0] == 'supports' else given[0]} {where}.")
-    if options["library"] and options["supports"]:
-        raise click.UsageError("--support compiles the mode's records, so it does not go with --library.")
+    refuse_unused(
+        context,
+        ("jobs save", count is not None, "only goes with --random N"),
+        ("library output precise repair supports", count is None, "does not go with --random"),
+        ("supports", not options["library"], "compiles the mode's records, so it does not go with --library"),
+        ("output", not options["library"], "says where MODEL is compiled to, so it does not go with --library"),
+    )
     if model is not None:
         return _check_model(model, options)
     assert count is not None

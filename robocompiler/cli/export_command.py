@@ -11,6 +11,7 @@ from robocompiler.cli.commands import robocompile
 from robocompiler.cli.failures import EXIT_CODE_TEXT, json_text
 from robocompiler.cli.output import printable, write_error, write_out
 from robocompiler.cli.shipped import find_model
+from robocompiler.cli.unused import refuse_unused
 from robocompiler.errors import CompileError
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ FORMATS = ("mjcf", "urdf", "dot", "svg")
 @click.option("--force", is_flag=True, help="Let a URDF's side file replace another that is there already.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report, or the error, as JSON; needs --output.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no report; errors are shown.")
-def export_command(model: str, form: str, output: str | None, force: bool, as_json: bool, quiet: bool) -> None:
+@click.pass_context
+def export_command(
+    context: click.Context, /, model: str, form: str, output: str | None, force: bool, as_json: bool, quiet: bool
+) -> None:
     """Export MODEL for other tools.
 
     What is said in another way there, and what the format cannot say, is told.  A URDF gets a side file
@@ -34,6 +38,7 @@ def export_command(model: str, form: str, output: str | None, force: bool, as_js
     """
     from robocompiler.backend.atomic import write_atomically
 
+    refuse_unused(context, ("force", form == "urdf", "only goes with --to urdf: nothing else has a side file"))
     if output is None and (as_json or form == "urdf"):
         reason = "--json" if as_json else "--to urdf"
         raise click.UsageError(f"{reason} needs --output.")

@@ -12,6 +12,7 @@ import click
 
 from robocompiler.cli.output import printable, write_error, write_out
 from robocompiler.errors import (
+    ArgumentError,
     AssemblyError,
     CompileError,
     LoadError,
@@ -22,6 +23,7 @@ from robocompiler.errors import (
 
 OK, INTERNAL, USAGE, INTERRUPTED = 0, 1, 2, 130
 EXIT_CODES: dict[type[RoboCompilerError], int] = {
+    ArgumentError: USAGE,
     ModelError: 3,
     AssemblyError: 4,
     RankError: 5,

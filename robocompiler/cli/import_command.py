@@ -10,6 +10,7 @@ import click
 from robocompiler.cli.commands import robocompile
 from robocompiler.cli.failures import EXIT_CODE_TEXT, json_text
 from robocompiler.cli.output import printable, write_error, write_out
+from robocompiler.cli.unused import refuse_unused
 
 if TYPE_CHECKING:
     from robocompiler.importers.import_model import Imported
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 @click.option("--keep-connects", is_flag=True, help="Two connects of an MJCF stay two balls instead of one hinge.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report, or the error, as JSON; needs --output.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no report; errors are shown.")
-def import_command(file: str, output: str | None, report: bool, as_json: bool, quiet: bool, **choices: Any) -> None:
+@click.pass_context
+def import_command(
+    context: click.Context, /, file: str, output: str | None, report: bool, as_json: bool, quiet: bool, **choices: Any
+) -> None:
     """Import FILE (URDF, MJCF or SDF) into the input language.
 
     What was assumed and what was left out is told, and stands at the head of the written file.
@@ -45,7 +49,16 @@ def import_command(file: str, output: str | None, report: bool, as_json: bool, q
         key=choices["key"],
         hinges=not choices["keep_connects"],
     )
+    refuse_unused(
+        context,
+        ("report", not (quiet or as_json), "tells more in the report, which --quiet and --json leave out"),
+    )
     imported = import_model(file, options)
+    refuse_unused(
+        context,
+        ("base", imported.format == "URDF", f"is for URDF, and {file} is {imported.format}"),
+        ("key keep_connects", imported.format == "MJCF", f"is for MJCF, and {file} is {imported.format}"),
+    )
     text = yaml_text(imported, Path(file).name)
     if output is None:
         write_out(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +11,9 @@ import click
 
 from robocompiler.cli.commands import find, robocompile
 from robocompiler.cli.failures import EXIT_CODE_TEXT, INTERRUPTED, json_text
-from robocompiler.cli.output import printable, write_out
+from robocompiler.cli.output import printable, write_error, write_out
+from robocompiler.cli.unused import refuse_unused
+from robocompiler.errors import CompileError
 
 if TYPE_CHECKING:
     from robocompiler.runtime.robot import Robot
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
 EARLY = 9  # exit code: the motion ended before its time
 _POSITIVE = click.FloatRange(min=0, min_open=True)
+ADAPTIVE = ("bs32", "dopri5")
 METHODS = ("euler", "rk4", "ros2", "bs32", "dopri5")
 
 
@@ -50,24 +55,51 @@ METHODS = ("euler", "rk4", "ros2", "bs32", "dopri5")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary, or the error, as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress and no summary; errors are shown.")
-def simulate_command(model: str, as_json: bool, quiet: bool, **options: Any) -> int:
+@click.pass_context
+def simulate_command(context: click.Context, /, model: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Compile MODEL and simulate its motion from the reference, or from the start that --set and --speed give.
 
     Ctrl-C ends the motion early and keeps the log.  The exit code is 0 when the motion lasted its time and 9 when it
     ended before: at a limit, a singular pose, a step that cannot be taken.
     """
+    word = options["controller"]
+    refuse_unused(
+        context,
+        ("kp kd", word == "hold", "only goes with --controller hold, whose gain it is"),
+        ("sample_time", word != "none", "is that of a controller, and there is none: give one by --controller"),
+        ("rtol", options["method"] in ADAPTIVE, f"only goes with --method {' or '.join(ADAPTIVE)}"),
+        ("output", not options["library"], "says where MODEL is compiled to, so it does not go with --library"),
+    )
+    for option in ("log", "plot", "animate"):
+        _refuse_folder(option, options[option])
     robot = _robot(model, options, quiet)
     motion = _simulated(robot, options, quiet)
     pictures = {"plot": options["plot"], "animate": options["animate"]}
     for how, file in pictures.items():
         if file:
-            getattr(motion, how)(file)
+            with _writing(file):
+                getattr(motion, how)(file)
     files = [str(f) for f in (motion.log_path, *pictures.values()) if f]
     if as_json:
         write_out(json_text(_data(robot, motion, files)))
     elif not quiet:
         write_out(_text(motion, files))
     return {"completed": 0, "interrupted": INTERRUPTED}.get(motion.end.kind, EARLY)
+
+
+def _refuse_folder(option: str, file: str | None) -> None:
+    """CompileError, before any work, where the folder of an output file is not there."""
+    if file is not None and not Path(file).parent.is_dir():
+        raise CompileError(f"--{option} {file}: there is no folder {Path(file).parent}; make it first")
+
+
+@contextmanager
+def _writing(file: str | None) -> Iterator[None]:
+    """CompileError where an output file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise CompileError(f"cannot write {file or 'the files of this run'}: {error.strerror or error}") from None
 
 
 def _robot(model: str, options: dict[str, Any], quiet: bool) -> Robot:
@@ -97,12 +129,15 @@ def _robot(model: str, options: dict[str, Any], quiet: bool) -> Robot:
 
 
 def _simulated(robot: Robot, options: dict[str, Any], quiet: bool) -> Simulation:
-    from robocompiler.cli.simulate_controller import controller_of, named_values
+    from robocompiler.cli.simulate_controller import controller_of, guessed, named_values
     from robocompiler.cli.simulate_progress import bar
     from robocompiler.runtime.simulation.loads import SmoothFriction
 
     try:
-        q = robot.assemble(robot.configuration(named_values(options["values"], "--set")))
+        wanted = named_values(options["values"], "--set")
+        q = robot.assemble(robot.configuration(wanted))
+        if not quiet:
+            write_error("".join(f"start    {printable(note)}\n" for note in guessed(robot, wanted, q)))
         u = [0.0] * len(robot.independent)
         for name, value in named_values(options["speeds"], "--speed").items():
             if name not in robot.independent:
@@ -110,7 +145,7 @@ def _simulated(robot: Robot, options: dict[str, Any], quiet: bool) -> Simulation
             u[robot.independent.index(name)] = value
         step = options["step"] or (1e-3 if options["method"] in ("euler", "rk4", "ros2") else 0.1)
         controller = controller_of(robot, q, options)
-        with bar(options["duration"], quiet) as progress:
+        with bar(options["duration"], quiet) as progress, _writing(options["log"]):
             return robot.simulate(
                 options["duration"], q, u, controller=controller, method=options["method"], step=step,
                 rtol=options["rtol"], friction=SmoothFriction(options["slip"]), every=options["every"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,19 @@ def named_values(pairs: Sequence[str], option: str) -> dict[str, float]:
         if not (equals and name.strip() and math.isfinite(found[name.strip()])):
             raise ValueError(f"{option} {pair}: must be NAME=VALUE with a finite number")
     return found
+
+
+def guessed(robot: Robot, wanted: Mapping[str, float], q: Array) -> list[str]:
+    """What to tell of start values that are not those of q (nq,): of dependents, which follow from the rest."""
+    told = []
+    for name, value in wanted.items():
+        found = float(np.atleast_1d(robot.joint(q, name))[0])
+        if not math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-9):
+            told.append(
+                f"--set {name}={value:.6g} was only a guess to close the loops from, since {name} follows from the "
+                f"independents ({', '.join(robot.independent)}); it is {found:.6g}"
+            )
+    return told
 
 
 def controller_of(robot: Robot, q: Array, options: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robocompiler.arguments import path as file_path
 from robocompiler.importers.options import DEFAULTS, ImportOptions
 from robocompiler.records.model import Mechanism
 from robocompiler.records.reader import read_mechanism
@@ -25,6 +26,7 @@ def is_foreign(path: str | Path) -> bool:
 
 def read_model(path: str | Path, options: ImportOptions = DEFAULTS) -> Mechanism:
     """The mechanism in a file of any format: YAML, or URDF, MJCF and SDF by their suffix.  Raises ModelError."""
+    file_path(path, "model")
     if not is_foreign(path):
         return read_mechanism(path)
     from robocompiler.importers.import_model import import_model

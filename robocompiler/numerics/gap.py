@@ -61,4 +61,6 @@ def decide_rank(matrices: Sequence[Array]) -> RankDecision:
     dropped = max((float(values[rank]) for values in regular if values.size > rank), default=0.0)
     unclear = [tuple(float(v) for v in values[rank:] if v > NOISE) for values in regular]
     between = max(unclear, key=lambda values: (len(values), values), default=())
-    return RankDecision(rank, kept, dropped, not between, between, tuple(map(float, spectra[0])), ranks)
+    return RankDecision(
+        rank, kept, dropped, not between, between, tuple(map(float, spectra[0] if spectra else ())), ranks
+    )

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import mapping, named
+from robocompiler.errors import ArgumentError
 from robocompiler.numerics.se3 import quaternion_of_rotation, rotation_of_quaternion
-from robocompiler.runtime.description import unknown
 
 Array = NDArray[np.float64]
 Placed = ArrayLike | Sequence[Any]  # (R, p), or p alone for a point contact
@@ -47,11 +48,10 @@ def anchor_values(parameters: Mapping[str, float], poses: Mapping[str, Placed]) 
     """
     kinds = anchored_frames(parameters)
     values: dict[str, float] = {}
-    for frame, pose in poses.items():
-        if frame not in kinds:
-            if not kinds:
-                raise ValueError("this robot is held by no support mode; see Robot.support")
-            raise unknown("held frame", frame, kinds)
+    for frame, pose in mapping(poses, "poses", "{frame: (R, p) or p}").items():
+        if not kinds:
+            raise ArgumentError("this robot is held by no support mode; see Robot.support")
+        named("held frame", frame, kinds)
         R, p = _parts(frame, kinds[frame], pose)
         values |= {f"anchor:{frame}:{s}": float(x) for s, x in zip(_POSITION, p, strict=True)}
         if kinds[frame] == "weld":
@@ -69,7 +69,7 @@ def with_unit_quaternions(parameters: Mapping[str, float]) -> dict[str, float]:
             quaternion = np.array([values[name] for name in names])
             norm = float(np.linalg.norm(quaternion))
             if not abs(norm - 1) <= _UNIT:
-                raise ValueError(f"the quaternion of the anchor of {frame!r} has norm {norm:.9g} instead of 1")
+                raise ArgumentError(f"the quaternion of the anchor of {frame!r} has norm {norm:.9g} instead of 1")
             if abs(norm - 1) > 1e-15:
                 values |= dict(zip(names, (quaternion / norm).tolist(), strict=True))
     return values
@@ -82,13 +82,13 @@ def _parts(frame: str, kind: str, pose: Any) -> tuple[Any, Array]:
     if isinstance(pose, tuple | list) and len(pose) == 2:
         R, pose = pose
     elif kind == "weld":
-        raise ValueError(f"the anchor of the weld {frame!r} must be {what}")
+        raise ArgumentError(f"the anchor of the weld {frame!r} must be {what}")
     try:
         p = np.array(pose, dtype=np.float64)
     except (TypeError, ValueError):
         p = np.zeros(0)
     if p.shape != (3,) or not np.isfinite(p).all():
-        raise ValueError(f"the anchor of {frame!r} must be {what}, all finite")
+        raise ArgumentError(f"the anchor of {frame!r} must be {what}, all finite")
     return R, p
 
 
@@ -98,8 +98,10 @@ def _rotation(frame: str, R: Any) -> Array:
     except (TypeError, ValueError):
         matrix = np.zeros(0)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
-        raise ValueError(f"the rotation of the anchor of {frame!r} must be a finite (3, 3) matrix")
+        raise ArgumentError(f"the rotation of the anchor of {frame!r} must be a finite (3, 3) matrix")
     error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
     if error > _UNIT or np.linalg.det(matrix) < 0:
-        raise ValueError(f"the anchor of {frame!r} has no rotation matrix (R^T R - I up to {error:.3g}, det must be 1)")
+        raise ArgumentError(
+            f"the anchor of {frame!r} has no rotation matrix (R^T R - I up to {error:.3g}, det must be 1)"
+        )
     return matrix

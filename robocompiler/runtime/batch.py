@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import LoadError, RankError
+from robocompiler.arguments import integer, refused
+from robocompiler.errors import ArgumentError, LoadError, RankError
+from robocompiler.runtime.arrays import checked_out, floats, shape_refused
 from robocompiler.runtime.library import Library
 
 Array = NDArray[np.float64]
 
 BLOCK = 64  # states below which another thread costs more than it saves
+_MOST_THREADS = 4096
 SHARES = 8  # blocks for each thread
 
 
@@ -74,7 +77,7 @@ class Batch:
 
     def bias(self, Q: ArrayLike, U: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """h_r (N, d): inverse dynamics at udot = 0."""
-        count = len(np.atleast_1d(np.asarray(U)))
+        count = len(np.atleast_1d(floats(U, "U", "rows of numbers")))
         return self.inverse_dynamics(Q, U, np.zeros((count, self._sizes["u"])), out=out, threads=threads)
 
     def mass_matrix(self, Q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -131,17 +134,18 @@ class Batch:
 
     def _rows(self, value: ArrayLike, kind: str, name: str, count: int | None) -> tuple[int, Array]:
         """(N, the array in the library's precision); ValueError for another shape or numbers that are not finite."""
-        array = np.ascontiguousarray(value, dtype=self._library.real)
+        own = isinstance(value, np.ndarray) and value.dtype == self._library.real
+        array = np.ascontiguousarray(value if own else floats(value, name, "rows of numbers"), dtype=self._library.real)
         size = self._sizes[kind]
         if array.ndim != 2 or array.shape[1] != size or (count is not None and array.shape[0] != count):
             wanted = f"({'N' if count is None else count}, {size})"
-            raise ValueError(f"{name} must have shape {wanted}, got {np.shape(value)}")
+            raise shape_refused(name, wanted, np.shape(value))
         with np.errstate(over="ignore", invalid="ignore"):
             total = np.add.reduce(array, axis=None)
         # the sum is finite unless an entry is not (or it overflows); testing every entry takes much longer
         if not math.isfinite(total) and not np.isfinite(array).all():
             row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-            raise ValueError(f"{name} has entries that are not finite numbers, first in row {row}")
+            raise ArgumentError(f"{name} has entries that are not finite numbers, first in row {row}")
         return len(array), array
 
     def _one(
@@ -167,11 +171,13 @@ class Batch:
     ) -> list[Array]:
         """Results (count, *shape) of each shape, in the arrays `out` if they are given."""
         full = [(count, *shape) for shape in shapes]
-        if out is not None and len(out) != len(full):
-            raise ValueError(f"out must be {len(full)} arrays, got {len(out)}")
-        for array, wanted in zip(out or (), full, strict=False):
-            if array.shape != wanted or array.dtype != np.float64:
-                raise ValueError(f"out must be a float64 array of shape {wanted}, got {array.dtype} {array.shape}")
+        if out is not None:
+            if not isinstance(out, tuple | list):
+                raise refused("out", f"{len(full)} arrays", out)
+            if len(out) != len(full):
+                raise ArgumentError(f"out must be {len(full)} arrays, got {len(out)}", argument="out")
+            for array, wanted in zip(out, full, strict=True):
+                checked_out(array, wanted)
         real = self._library.real
         results: list[Any] = [np.empty(wanted, dtype=real) for wanted in full] if out is None else [
             array if array.flags.c_contiguous and array.dtype == real else np.empty(array.shape, dtype=real)
@@ -200,8 +206,8 @@ class Batch:
 
     def _workers(self, count: int, threads: int | None) -> int:
         """Threads that share `count` states, the calling one included."""
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads}")
+        if threads is not None:
+            threads = integer(threads, "threads", 1, _MOST_THREADS)
         most = min(_cores(), count // BLOCK) if threads is None else min(threads, count)
         return max(1, most)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.errors import AssemblyError, MissingPackageError
+from robocompiler.errors import ArgumentError, AssemblyError, MissingPackageError
 
 if TYPE_CHECKING:
     from robocompiler.runtime.robot import Robot
@@ -38,8 +38,8 @@ class Call:
 
 def casadi_function(robot: Robot, name: str) -> Any:
     """The casadi.Function of `name`; see `Robot.casadi`."""
-    if name not in _CALLS:
-        raise ValueError(f"no function is called {name!r}; these are: {', '.join(_CALLS)}")
+    if not isinstance(name, str) or name not in _CALLS:
+        raise ArgumentError(f"no function is called {name!r}; these are: {', '.join(_CALLS)}")
     try:
         import casadi
     except ImportError:
@@ -139,7 +139,7 @@ class _Closed:
         """ValueError where an independent is no coordinate of its own: a ball joint's or a free root's velocity."""
         for name in robot.independent:
             if name not in robot.coordinates:
-                raise ValueError(
+                raise ArgumentError(
                     f"{name!r} is a speed without a coordinate of its own (of a ball joint or a free root); take "
                     "rc.casadi.function, whose functions have all coordinates"
                 )

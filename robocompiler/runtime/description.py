@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.arguments import mapping, named, unknown
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats
 from robocompiler.runtime.reports import ChartReport, DriveInfo, ModuleInfo, PortInfo, RankReport
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-
-def unknown(kind: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error for a name that is not there, with the nearest ones that are."""
-    close = difflib.get_close_matches(name, list(known), 3)
-    hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
-    return ValueError(f"no {kind} is called {name!r}{hint}")
 
 
 class Description:
@@ -95,16 +90,14 @@ class Description:
 
     def frame_index(self, name: str) -> int:
         """Index of a frame (every body is a frame of its own name)."""
-        if name not in self._frame:
-            raise unknown("frame", name, self.frames)
-        return self._frame[name]
+        return self._frame[named("frame", name, self._frame)]
 
     def coordinate_slice(self, name: str) -> slice:
         """Where the coordinates of a joint, or one coordinate, lie in q."""
-        if name in self._coordinate:
+        if isinstance(name, str) and name in self._coordinate:
             index = self._coordinate[name]
             return slice(index, index + 1)
-        if name in self._joint:
+        if isinstance(name, str) and name in self._joint:
             start, count = self._joint[name]["q"]
             return slice(start, start + count)
         raise unknown("joint or coordinate", name, (*self._joint, *self.coordinates))
@@ -113,7 +106,7 @@ class Description:
         """Velocity indices of a joint, a velocity, or a coordinate of a joint."""
         if name in self.velocities:
             return [self.velocities.index(name)]
-        joint = self._joint.get(name.partition(":")[0])
+        joint = self._joint.get(name.partition(":")[0]) if isinstance(name, str) else None
         if joint is None or (name not in self._joint and name not in self._coordinate):
             raise unknown("joint or coordinate", name, (*self._joint, *self.coordinates))
         start, count = joint["v"]
@@ -125,10 +118,10 @@ class Description:
         joint = self._joint[name.partition(":")[0]]
         if place.stop - place.start != 1:
             several = ", ".join(self.coordinates[place])
-            raise ValueError(f"joint {name!r} has several coordinates; name one of {several}")
+            raise ArgumentError(f"joint {name!r} has several coordinates; name one of {several}")
         (q0, nq), (v0, nv) = joint["q"], joint["v"]
         if nq != nv:
-            raise ValueError(f"{name!r} belongs to a quaternion: its coordinates have no speed each; use its frame")
+            raise ArgumentError(f"{name!r} belongs to a quaternion: its coordinates have no speed each; use its frame")
         return v0 + place.start - q0, place.start
 
     def modules(self, chart: str) -> tuple[ModuleInfo, ...]:
@@ -151,13 +144,15 @@ class Description:
     def configuration(self, values: Mapping[str, float | Sequence[float] | Array], base: Array) -> Array:
         """`base` with the named joints or coordinates replaced."""
         q = base.copy()
-        for name, value in values.items():
+        for name, value in mapping(values, "the values of a configuration", "{joint or coordinate: value}").items():
             place = self.coordinate_slice(name)
-            given = np.atleast_1d(np.asarray(value, dtype=np.float64))
-            if given.shape != (place.stop - place.start,):
-                raise ValueError(f"{name!r} has {place.stop - place.start} coordinates, got {given.size}")
+            size = place.stop - place.start
+            given = np.atleast_1d(floats(value, repr(name), "a number" if size == 1 else f"{size} numbers"))
+            if given.shape != (size,):
+                names = ", ".join(self.coordinates[place])
+                raise ArgumentError(f"{name!r} has {size} coordinates, got {given.size}; they are {names}")
             if not np.all(np.isfinite(given)):
-                raise ValueError(f"{name!r}: not a finite number: {value}")
+                raise ArgumentError(f"{name!r}: not a finite number: {value}")
             q[place] = given
         self.check_quaternions(q, repair=True)
         return q
@@ -168,7 +163,7 @@ class Description:
             part = q[place]
             norm = math.sqrt(part.dot(part))
             if abs(norm - 1) > 1e-6:
-                raise ValueError(f"joint {name!r}: its quaternion (w, x, y, z) has length {norm:.6g}, not 1")
+                raise ArgumentError(f"joint {name!r}: its quaternion (w, x, y, z) has length {norm:.6g}, not 1")
             if repair and abs(norm - 1) > 4e-16:
                 part /= norm
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.arrays import put, vector
 from robocompiler.runtime.mechanics import MechanicalInterface
 from robocompiler.runtime.reports import DriveInfo
@@ -77,12 +78,12 @@ class DriveInterface(MechanicalInterface):
 
     def _drive_inputs(self, q: ArrayLike, u: ArrayLike, z: ArrayLike, c: ArrayLike) -> tuple[Array, ...]:
         if not self.drives:
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.name} declares no drive: the efforts of its ports are the input f of forward_dynamics itself; "
                 "drives belong into the model file, under `drives`"
             )
         if not self.independent:
-            raise ValueError(f"{self.name} has no freedom, so that its drives are not compiled")
+            raise ArgumentError(f"{self.name} has no freedom, so that its drives are not compiled")
         q, own = self._q(q), self._u(u)
         states, commands = vector(z, len(self.drive_states), "z"), vector(c, len(self.commands), "c")
         return q, self._port_speeds(q, own), states, commands
@@ -92,7 +93,7 @@ class DriveInterface(MechanicalInterface):
         self._check(status & ~NOT_FINITE)
         if status & NOT_FINITE:
             bad = [name for name, value in zip(names, values, strict=True) if not abs(value) <= 1e30]
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.name}: {', '.join(bad)} is not a finite number at this state; its law divides by zero or "
                 "leaves the domain of a function"
             )

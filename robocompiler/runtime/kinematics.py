@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import texts
 from robocompiler.runtime.arrays import put
 from robocompiler.runtime.base import RobotBase
 
@@ -41,7 +42,7 @@ class KinematicInterface(RobotBase):
         start = self._q(q)
         if hold is None:
             return self._assembler.assemble(start, None)
-        held = sorted({index for name in hold for index in self._description.velocity_indices(name)})
+        held = sorted({index for name in texts(hold, "hold") for index in self._description.velocity_indices(name)})
         return self._assembler.assemble(start, np.array(held, dtype=np.intp))
 
     def joint(self, q: ArrayLike, name: str) -> float | Array:

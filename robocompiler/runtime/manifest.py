@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from robocompiler.arguments import path as file_path
 from robocompiler.errors import LoadError
 from robocompiler.version import ABI
 
@@ -52,7 +53,7 @@ def checksum(data: Mapping[str, Any]) -> str:
 
 def find_manifest(path: str | Path) -> Path:
     """The manifest of a compiled robot: `path` itself, or the only *.manifest.json in that folder."""
-    path = Path(path)
+    path = file_path(path, "the path of a compiled robot")
     if path.is_file():
         return path
     if not path.is_dir():

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import RankError
+from robocompiler.arguments import mapping
+from robocompiler.errors import ArgumentError, RankError
 from robocompiler.runtime.arrays import put, vector
 from robocompiler.runtime.kinematics import KinematicInterface
 
@@ -105,7 +106,7 @@ class MechanicalInterface(KinematicInterface):
         L, wanted = self.port_map(q), self._u(tau_u, "tau_u")
         scale = np.ones(len(self.ports)) if weights is None else vector(weights, len(self.ports), "weights")
         if np.any(scale <= 0):
-            raise ValueError("weights must be positive")
+            raise ArgumentError("weights must be positive")
         root = 1 / np.sqrt(scale)
         g, *_ = np.linalg.lstsq(L.T * root, wanted, rcond=None)
         f = np.asarray(root * g)
@@ -158,7 +159,7 @@ class MechanicalInterface(KinematicInterface):
         speeds = self._speeds(q, own)
         tau = self._checked("inverse_dynamics", q, speeds, self._to_port(q, speeds, rate), size=self._independent.size)
         tau = self._force(q, tau)
-        return put(tau - self._external(q, wrenches) if wrenches else tau, out)
+        return put(tau if wrenches is None else tau - self._external(q, wrenches), out)
 
     def forward_dynamics(
         self,
@@ -177,7 +178,7 @@ class MechanicalInterface(KinematicInterface):
         efforts = vector(f, len(self.ports), "f")
         speeds = self._speeds(q, own)
         tau = np.zeros(self._independent.size)
-        if wrenches:
+        if wrenches is not None:
             tau = self._external(q, wrenches)
             tau = tau if self._own else self.F_inverse(q).T @ tau
         try:
@@ -220,7 +221,7 @@ class MechanicalInterface(KinematicInterface):
     def _external(self, q: Array, wrenches: Mapping[str, ArrayLike]) -> Array:
         """sum J^T w (d,)."""
         total = np.zeros(self._independent.size)
-        for frame, wrench in wrenches.items():
+        for frame, wrench in _by_frame(wrenches).items():
             total += self.task_jacobian(frame, q).T @ vector(wrench, 6, f"wrench on {frame}")
         return total
 
@@ -241,9 +242,9 @@ class MechanicalInterface(KinematicInterface):
         needed = self._evaluation.get("tree_forces", (q, v, a), (nv,))[0]
         if self.ports:
             needed = needed - self._evaluation.get("port_forces", (q, vector(f, len(self.ports), "f")), (nv,))[0]
-        for frame, wrench in (wrenches or {}).items():
+        for frame, wrench in ({} if wrenches is None else _by_frame(wrenches)).items():
             needed = needed - self._evaluation.tree_jacobian(self._description.frame_index(frame), q).T @ vector(
-                wrench, 6, frame
+                wrench, 6, f"wrench on {frame}"
             )
         C = self.closure_jacobian(q)
         if not C.shape[0]:
@@ -254,3 +255,7 @@ class MechanicalInterface(KinematicInterface):
         lam = determined.T @ ((U[:, :rank].T @ needed) / values[:rank])
         free = Vt[rank:]
         return Reactions(np.asarray(lam), np.abs(free).max(axis=0, initial=0.0) > 1e-9)
+
+
+def _by_frame(wrenches: object) -> Mapping[str, ArrayLike]:
+    return mapping(wrenches, "wrenches", "{frame: (moment; force)}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.library import Library
 
 # {function: (inputs, output shape)}; sizes by name: q, u, f, v, and pair = 2
@@ -45,8 +46,8 @@ class Prepared:
         self, library: Library, name: str, sizes: dict[str, int], parameters: NDArray[Any], prefix: str = ""
     ) -> None:
         """sizes: of q, u, f and v; prefix: of the functions of another chart than the port chart."""
-        if name not in _FUNCTIONS:
-            raise ValueError(f"{name!r} cannot be prepared; these can: {', '.join(sorted(_FUNCTIONS))}")
+        if not isinstance(name, str) or name not in _FUNCTIONS:
+            raise ArgumentError(f"{name!r} cannot be prepared; these can: {', '.join(sorted(_FUNCTIONS))}")
         inputs, shape = _FUNCTIONS[name]
         sizes = {**sizes, "pair": 2}
         self.name = name

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import LoadError
+from robocompiler.arguments import from_options, mapping, named, number, refused, several
+from robocompiler.errors import ArgumentError, LoadError
 from robocompiler.runtime.anchors import Placed, anchor_poses, anchor_values, with_unit_quaternions
 from robocompiler.runtime.base import Array
 from robocompiler.runtime.batch import Batch
 from robocompiler.runtime.casadi_calls import casadi_function
 from robocompiler.runtime.derivatives import Derivatives
-from robocompiler.runtime.description import Description, unknown
+from robocompiler.runtime.description import Description
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.manifest import find_manifest, read_manifest
 from robocompiler.runtime.motion.charts import ChartSwitcher, SwitchLimits
@@ -32,9 +33,9 @@ class Robot(ResolutionInterface, SimulationInterface):
     """A compiled robot in one chart.
 
     q (nq,) are all coordinates, cut joints included; v (nv,) all velocities; u (d,) the independent speeds of the
-    chart. SI units and radians.  Arguments are anything that numpy turns into float64 arrays; wrong lengths and numbers
-    that are not finite raise ValueError.  Methods with `out` write into it and return it.  Safe to share between
-    threads.
+    chart. SI units and radians.  Arguments are anything that numpy turns into float64 arrays; wrong types, wrong
+    lengths and numbers that are not finite raise ArgumentError, which is a ValueError.  Methods with `out` write into
+    it and return it.  Safe to share between threads.
     """
 
     _batch: Batch | None = None
@@ -50,8 +51,7 @@ class Robot(ResolutionInterface, SimulationInterface):
 
     def chart(self, name: str) -> Robot:
         """This robot in another chart: 'port', 'inner', or a further one that was compiled (`charts`)."""
-        if name not in self._description.charts:
-            raise unknown("chart", name, self._description.charts)
+        named("chart", name, self._description.charts)
         return Robot(self._library, self._description, name, self._parameters)
 
     def with_parameters(self, values: Mapping[str, float]) -> Robot:
@@ -59,12 +59,11 @@ class Robot(ResolutionInterface, SimulationInterface):
 
         ValueError: an unknown name, a value that is not finite, or an anchor's quaternion that is not unit.
         """
-        for name, value in values.items():
-            if name not in self._parameters:
-                raise unknown("parameter", name, self._parameters)
-            if not np.isfinite(value):
-                raise ValueError(f"parameter {name!r}: not a finite number: {value}")
-        merged = with_unit_quaternions({**self._parameters, **values})
+        given = {
+            named("parameter", name, self._parameters): number(value, f"parameter {name!r}")
+            for name, value in mapping(values, "the values of parameters", "{parameter: value}").items()
+        }
+        merged = with_unit_quaternions({**self._parameters, **given})
         return Robot(self._library, self._description, self._chart, merged)
 
     @property
@@ -126,7 +125,10 @@ class Robot(ResolutionInterface, SimulationInterface):
         `options` are fields of `UpdateLimits`.  AssemblyError where q is not acceptable, ValueError in another chart.
         """
         self._in_port_chart("updaters")
-        made = Updater(self._library, self._description, self._parameter_array, limits or UpdateLimits(**options))
+        if limits is not None and options:
+            raise refused("limits", "None where fields of it are given as well", limits, f"drop {', '.join(options)}")
+        chosen = from_options(UpdateLimits, options, "Robot.updater") if limits is None else limits
+        made = Updater(self._library, self._description, self._parameter_array, chosen)
         made.start(q)
         return made
 
@@ -156,11 +158,11 @@ class Robot(ResolutionInterface, SimulationInterface):
 
         LoadError when the robot was compiled without charts to switch between.
         """
-        return ChartSwitcher(self, SwitchLimits(**limits))
+        return ChartSwitcher(self, from_options(SwitchLimits, limits, "Robot.switcher"))
 
     def _in_port_chart(self, what: str) -> None:
         if self._chart != "port":
-            raise ValueError(f"{what} are in the port chart, not in {self._chart!r}; use robot.chart('port')")
+            raise ArgumentError(f"{what} are in the port chart, not in {self._chart!r}; use robot.chart('port')")
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -190,8 +192,7 @@ class Robot(ResolutionInterface, SimulationInterface):
             LoadError: the mode was not compiled, or by another compile than this robot.
         """
         modes = self._description.supports
-        if name not in modes:
-            raise unknown("support mode", name, modes)
+        named("support mode", name, modes)
         library, description = self._library.opened.get(name) or self._open_support(name)
         held = Robot(library, description, "port", description.parameters)
         return held.chart(self._chart).with_parameters(self._parameters)
@@ -202,9 +203,8 @@ class Robot(ResolutionInterface, SimulationInterface):
         They stay this robot's, whatever is compiled into its folder later.  ValueError and LoadError as in `support`.
         """
         compiled = [name for name, entry in self._description.supports.items() if entry["folder"] is not None]
-        for name in compiled if names is None else names:
-            if name not in self._description.supports:
-                raise unknown("support mode", name, self._description.supports)
+        for name in compiled if names is None else several(names, "names", "support modes"):
+            named("support mode", name, self._description.supports)
             if name not in self._library.opened:
                 self._library.opened[name] = self._open_support(name)
 

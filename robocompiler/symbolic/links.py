@@ -94,7 +94,7 @@ class LinkTree:
     seats: dict[str, Seat]
 
     def ancestors(self, link: int) -> tuple[int, ...]:
-        """The link and everything between it and the world, outermost first."""
+        """The link and everything between it and the world: the link itself first, the one at the world last."""
         found = []
         while link >= 0:
             found.append(link)

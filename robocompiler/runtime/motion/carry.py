@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import duck
 from robocompiler.errors import RankError
 from robocompiler.numerics.se3 import quaternion_of_rotation
 from robocompiler.runtime.arrays import vector
@@ -96,6 +97,8 @@ def carry(old: Robot, q: ArrayLike, u: ArrayLike, new: Robot, z: ArrayLike | Non
         AssemblyError: the loops of `new` cannot be closed nearby, or joint limits forbid it.
         RankError: the chart of `new` is singular there, or its inertia is not positive definite.
     """
+    for name, robot in (("old", old), ("new", new)):
+        duck(robot, ("assemble", "velocity", "with_parameters"), name, "a Robot")
     before, speeds = vector(q, len(old.coordinates), "q"), vector(u, len(old.independent), "u")
     robot = alike(old, new)
     start, v = robot.reference, np.zeros(len(robot.velocities))
@@ -217,7 +220,7 @@ def _speeds(robot: Robot, q: Array, v: Array) -> tuple[Array, Array, float]:
     if not robot.independent:
         return u, change, 0.0 if not v.any() else float("nan")
     tree = sorted(robot._description.motions)  # the speeds of cut joints follow from the others and carry no inertia
-    if np.abs(change / scales)[tree].max() > SAME * np.abs(v / scales)[tree].max():
+    if np.abs(change / scales)[tree].max(initial=0.0) > SAME * np.abs(v / scales)[tree].max(initial=0.0):
         try:
             root = np.linalg.cholesky(robot.mass_matrix(q))
         except np.linalg.LinAlgError:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import LoadError, RankError
+from robocompiler.arguments import instance, named, number
+from robocompiler.errors import ArgumentError, LoadError, RankError
 from robocompiler.numerics.gap import CLEAR
-from robocompiler.runtime.description import unknown
+from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.motion.rank_watch import RankChange, RankWatch
 
 if TYPE_CHECKING:
@@ -45,8 +46,12 @@ class SwitchLimits:
 
     def __post_init__(self) -> None:
         """ValueError for thresholds in no order."""
+        for name in ("leave", "enter", "rank"):
+            number(getattr(self, name), name, above=0.0)
+        if self.home is not None:
+            instance(self.home, str, "home", "the name of a chart, or None")
         if not 0 < self.leave < self.enter <= 1:
-            raise ValueError(f"0 < leave < enter <= 1 is needed, not leave={self.leave}, enter={self.enter}")
+            raise ArgumentError(f"0 < leave < enter <= 1 is needed, not leave={self.leave}, enter={self.enter}")
 
 
 @dataclass(frozen=True)
@@ -89,8 +94,8 @@ class ChartSwitcher:
             )
         self.limits = limits
         self.robots: dict[str, Robot] = {name: robot.chart(name) for name in robot.charts}
-        if limits.home is not None and limits.home not in self.robots:
-            raise unknown("chart", limits.home, self.robots)
+        if limits.home is not None:
+            named("chart", limits.home, self.robots)
         self._chart = robot.chart_name
         self._watch = RankWatch(evaluation, limits.rank)
         self._events: list[Switch | RankChange] = []
@@ -112,9 +117,7 @@ class ChartSwitcher:
 
     def start(self, chart: str) -> None:
         """Begin a motion in a chart; the events of before are forgotten."""
-        if chart not in self.robots:
-            raise unknown("chart", chart, self.robots)
-        self._chart = chart
+        self._chart = named("chart", chart, self.robots)
         self._watch.reset()
         self._events.clear()
 
@@ -122,7 +125,7 @@ class ChartSwitcher:
 
     def qualities(self, q: ArrayLike, chart: str) -> Mapping[str, float]:
         """Quality of every module of a chart at an assembled q: 1 is best, 0 is singular; see the generated header."""
-        robot = self.robots[chart]
+        robot = self.robots[named("chart", chart, self.robots)]
         names = [module.name for module in robot.modules]
         evaluation = robot.evaluation
         values, _ = evaluation.get(f"{evaluation.prefix}quality", (robot.checked(q),), (len(names),))
@@ -133,6 +136,7 @@ class ChartSwitcher:
 
         The mechanics of the port chart are computed in the inner chart, so that it is no better than that one.
         """
+        named("chart", chart, self.robots)
         if self.robots[chart].acceptance.off_branch(self.robots[chart].checked(q)):
             return 0.0
         own = min(self.qualities(q, chart).values(), default=1.0)
@@ -140,12 +144,13 @@ class ChartSwitcher:
 
     def transfer(self, q: ArrayLike, u: ArrayLike, target: str) -> Array:
         """u (d,) of the active chart in another one: u_new = F u.  RankError where the active chart is singular."""
-        robot = self.robot
-        return np.asarray((robot.lift(q) @ np.asarray(u, dtype=np.float64))[self.robots[target].independent_indices])
+        wanted = self.robots[named("chart", target, self.robots)]
+        return np.asarray(self.robot.velocity(q, u)[wanted.independent_indices])
 
     def transfer_acceleration(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, target: str) -> Array:
         """udot (d,) of the active chart in another one: F udot + Fdot u, from the accelerations of all velocities."""
-        return np.asarray(self.robot.acceleration(q, u, udot)[self.robots[target].independent_indices])
+        wanted = self.robots[named("chart", target, self.robots)]
+        return np.asarray(self.robot.acceleration(q, u, udot)[wanted.independent_indices])
 
     # --- along a motion ---
 
@@ -163,8 +168,9 @@ class ChartSwitcher:
         Raises:
             RankError: the motion went on after a change of rank.
         """
-        robot, rate = self.robot, None if udot is None else np.array(udot, dtype=np.float64)
-        value, speeds = robot.checked(q), np.array(u, dtype=np.float64)
+        robot = self.robot
+        value, d, at = robot.checked(q), len(robot.independent), number(at, "at")
+        speeds, rate = vector(u, d, "u").copy(), None if udot is None else vector(udot, d, "udot").copy()
         if self._events and isinstance(self._events[-1], RankChange):
             raise RankError(
                 f"{robot.name}: the rank of the closures changed at {self._events[-1].at:g}; no chart leads on from "
@@ -179,8 +185,10 @@ class ChartSwitcher:
         if target is None:
             return ChartState(self._chart, speeds, rate, None)
         own = self.qualities(value, self._chart)
-        weakest = min(own, key=lambda name: own[name])
-        event = Switch(at, self._chart, target, weakest, own[weakest], self.quality(value, target))
+        weakest = min(
+            own, key=lambda name: own[name], default=""
+        )  # without loops every chart is good, and none is left
+        event = Switch(at, self._chart, target, weakest, own.get(weakest, 1.0), self.quality(value, target))
         moved = self.transfer(value, speeds, target)
         moved_rate = None if rate is None else self.transfer_acceleration(value, speeds, rate, target)
         self._chart = target
@@ -190,7 +198,7 @@ class ChartSwitcher:
 
     def rank_change(self, q: ArrayLike, at: float) -> RankChange | None:
         """The change of rank at q, recorded as an event; None where the rank is what it was at compile time."""
-        lost = self._watch.change_at(self.robot.checked(q), at, crossed=False)
+        lost = self._watch.change_at(self.robot.checked(q), number(at, "at"), crossed=False)
         if lost is not None:
             self._events.append(lost)
         return lost

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robocompiler.runtime.description import Description, unknown
+from robocompiler.arguments import refused, unknown, whole
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.description import Description
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,12 @@ class Inputs:
             if name in self._by_coordinate:
                 return self._by_coordinate[name].index
             raise self._unknown(name)
-        if not 0 <= name < len(self.names):
-            raise ValueError(f"input {name}: there are {len(self.names)} inputs")
-        return int(name)
+        place = whole(name)
+        if place is None:
+            raise refused("an input", "a name or a place among Robot.independent", name)
+        if not 0 <= place < len(self.names):
+            raise ArgumentError(f"input {name}: there are {len(self.names)} inputs")
+        return place
 
     def find(self, name: str | int) -> tuple[Scalar, ...] | Pose:
         """What `set` writes for a name or index: coordinates, or one whole pose."""
@@ -69,11 +74,11 @@ class Inputs:
         if index not in self.scalars:
             joint = self.names[index].partition(":")[0]
             mend = f"set({joint!r}, pose)" if joint in self.poses else f"advance({self.names[index]!r}, increment)"
-            raise ValueError(f"{self.names[index]!r} is a speed without a coordinate of its own; use {mend}")
+            raise ArgumentError(f"{self.names[index]!r} is a speed without a coordinate of its own; use {mend}")
         return (self.scalars[index],)
 
-    def _unknown(self, name: str) -> ValueError:
+    def _unknown(self, name: str) -> ArgumentError:
         dependent = name in self.description.velocities or name in self.description.coordinates
         if dependent or name in self._joints:
-            return ValueError(f"{name!r} is no input; the independents are {', '.join(self.names) or 'none'}")
+            return ArgumentError(f"{name!r} is no input; the independents are {', '.join(self.names) or 'none'}")
         return unknown("input", name, (*self.names, *self.poses))

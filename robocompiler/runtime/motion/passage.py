@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import AssemblyError
+from robocompiler.arguments import mapping, number
+from robocompiler.errors import ArgumentError, AssemblyError
 from robocompiler.numerics.gauss_newton import truncated_solve
 from robocompiler.runtime.manifold import difference
 from robocompiler.runtime.motion.charts import ChartSwitcher, Switch
@@ -85,7 +86,9 @@ def pass_through(
         AssemblyError: q is not assembled.
         ValueError: the wrong number of coordinates, or a name that is no scalar coordinate.
     """
-    path = _Path(switcher, switcher.robot.checked(q), target)
+    step, longest = number(step, "step", above=0.0), number(longest, "longest", above=0.0)
+    wanted = mapping(target, "target", "{coordinate: value}")
+    path = _Path(switcher, switcher.robot.checked(q), wanted)
     switcher.start(switcher.chart)
     return path.run(step, longest)
 
@@ -101,7 +104,9 @@ class _Path:
                 residual=robot.acceptance.residual(q), joint="", eta=0.0, limits={}, q=q,
             )  # fmt: skip
         if len(target) != len(robot.independent):
-            raise ValueError(f"{len(robot.independent)} coordinates are needed, as many as freedoms, not {len(target)}")
+            raise ArgumentError(
+                f"{len(robot.independent)} coordinates are needed, as many as freedoms, not {len(target)}"
+            )
         places = [self._place(name, value) for name, value in target.items()]
         self.coordinates = np.array([k for k, _ in places], dtype=np.intp)
         columns = np.array([k for _, k in places], dtype=np.intp)
@@ -111,7 +116,7 @@ class _Path:
         self.rows = np.zeros((len(places), self.n))
         self.rows[range(len(places)), [active[int(index)] for index in columns]] = 1.0
         self.start, self.q0 = q[self.coordinates], q
-        self.way = np.array(list(target.values())) - self.start
+        self.way = np.array([float(value) for value in target.values()]) - self.start
         self.moving = [joint for joint in self.description.joints if joint["role"] != "cut"]
         turning = [joint["v"][0] for joint in self.moving if joint["type"] in ("revolute", "continuous")]
         self.turning = np.array(turning, dtype=np.intp)
@@ -122,15 +127,14 @@ class _Path:
         joint = next(j for j in self.description.joints if j["q"][0] <= place.start < sum(j["q"]))
         velocity = joint["v"][0] + place.start - joint["q"][0]
         if place.stop - place.start != 1 or joint["q"][1] != joint["v"][1]:
-            raise ValueError(
+            raise ArgumentError(
                 f"{name!r} is no scalar coordinate; only joints with one coordinate per speed can be followed"
             )
         if velocity not in self.description.active:
-            raise ValueError(
+            raise ArgumentError(
                 f"{name!r} belongs to a joint that closes a loop and is eliminated; follow another coordinate"
             )
-        if not np.isfinite(value):
-            raise ValueError(f"{name!r}: not a finite number: {value}")
+        number(value, repr(name))
         return place.start, velocity
 
     # --- the curve ---

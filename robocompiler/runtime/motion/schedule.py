@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import function, instance, named, number, several
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.motion.stance import Stance, Switched, switch
 from robocompiler.runtime.simulation.builtin_events import joint_limits, port_limits
@@ -21,6 +23,7 @@ Array = NDArray[np.float64]
 Condition = Callable[[float, Stance], float]
 Control = Callable[[float, Stance], Law | Controller | None]
 
+_OPTIONS = ("method", "step", "rtol", "every", "friction", "wrenches", "progress")  # handed on to `simulate`
 SWITCH = "change of support"  # the event that ends a phase
 
 
@@ -37,16 +40,21 @@ class Switch:
 
     def __post_init__(self) -> None:
         if (self.at is None) == (self.when is None):
-            raise ValueError(f"the switch to {self.mode!r} needs a time `at` or a condition `when`, and not both")
-        if self.at is not None and not np.isfinite(self.at):
-            raise ValueError(f"the switch to {self.mode!r} is at no finite time: {self.at}")
+            raise ArgumentError(f"the switch to {self.mode!r} needs a time `at` or a condition `when`, and not both")
+        if self.mode is not None:
+            instance(self.mode, str, "mode", "the name of a support mode, or None")
+        if self.at is not None:
+            number(self.at, f"the time of the switch to {self.mode!r}", unit="seconds")
+        if self.when is not None:
+            function(self.when, "when", "when(t, stance)")
 
 
 def touches(frame: str, height: float = 0.0, normal: Sequence[float] = (0.0, 0.0, 1.0)) -> Condition:
     """The condition that a frame's origin comes down to a plane: normal . p - height, metres for a unit normal."""
-    n = np.array(normal, dtype=np.float64)
-    if n.shape != (3,) or not np.isfinite(n).all() or not n.any():
-        raise ValueError(f"a plane's normal must be three finite numbers, not all zero, not {normal}")
+    instance(frame, str, "frame", "the name of a frame")
+    height, n = number(height, "height"), vector(normal, 3, "normal").copy()
+    if not n.any():
+        raise ArgumentError(f"a plane's normal must be three finite numbers, not all zero, not {normal}")
     return lambda t, stance: float(n @ stance.held.pose(frame, stance.q)[1]) - height
 
 
@@ -84,10 +92,12 @@ class Schedule:
 
     def __init__(self, switches: Sequence[Switch]) -> None:
         """ValueError where times do not ascend."""
-        self.switches = tuple(switches)
+        self.switches: tuple[Switch, ...] = several(switches, "switches", "Switch")
+        for entry in self.switches:
+            instance(entry, Switch, "every entry of switches", "a Switch")
         times = [switch.at for switch in self.switches if switch.at is not None]
         if any(b < a for a, b in pairwise(times)):
-            raise ValueError(f"the times of a schedule must ascend: {', '.join(f'{t:.9g}' for t in times)}")
+            raise ArgumentError(f"the times of a schedule must ascend: {', '.join(f'{t:.9g}' for t in times)}")
 
     def run(
         self,
@@ -114,7 +124,7 @@ class Schedule:
                 `simulate` refuses or that belongs to the schedule, a stance in a chart that `simulate` refuses.
             LoadError, AssemblyError, RankError: see `switch` and `Robot.simulate`.
         """
-        _check(stance, duration, options)
+        _check(stance, duration, control, options)
         states = (
             stance.floating.initial_drive_states if z is None else vector(z, len(stance.floating.drive_states), "z")
         )
@@ -129,7 +139,7 @@ class Schedule:
             phase = _phase(move, simulation, end, begun)
             phases.append(phase)
             stance, t = phase.stance, phase.end
-            states = states if simulation is None else simulation.z[-1]
+            states = states if simulation is None or not simulation.t.size else simulation.z[-1]
             timed = due is not None and due.at is not None and end.kind == "completed" and due.at <= t
             if due is None or not (timed or end.event == SWITCH):
                 return ScheduledMotion(tuple(phases), tuple(waiting), _told(end, phase), states)
@@ -167,12 +177,16 @@ class _Move:
         return [Event(SWITCH, value, -1, Stop())]
 
 
-def _check(stance: Stance, duration: float, options: dict[str, Any]) -> None:
-    if not (np.isfinite(duration) and duration > 0):
-        raise ValueError(f"the duration must be a positive number of seconds, not {duration}")
+def _check(stance: Stance, duration: float, control: Control | None, options: dict[str, Any]) -> None:
+    instance(stance, Stance, "stance", "a Stance", "begin with Stance.floats(robot)")
+    number(duration, "the duration", above=0.0, unit="seconds")
+    if control is not None:
+        function(control, "control", "control(t, stance)")
     own = sorted({"q", "u", "duration", "controller", "events", "log"} & options.keys())
     if own:
-        raise ValueError(f"{', '.join(own)}: the schedule itself gives this to every phase; see Schedule.run")
+        raise ArgumentError(f"{', '.join(own)}: the schedule itself gives this to every phase; see Schedule.run")
+    for name in options:
+        named("option of Schedule.run", name, _OPTIONS)
 
 
 def _told(end: End, last: Phase) -> End:
@@ -184,6 +198,8 @@ def _told(end: End, last: Phase) -> End:
 def _phase(move: _Move, simulation: Simulation | None, end: End, begun: Switched | None) -> Phase:
     if simulation is None:
         return Phase(move.stance, move.begin, move.until, begun, None)
+    if not simulation.t.size:  # its first state has no rates: nothing moved
+        return Phase(move.stance, move.begin, move.begin, begun, simulation)
     # all the time that was asked for ends at the very number that was asked for
     reached = move.until if end.kind == "completed" else move.begin + float(simulation.t[-1])
     return Phase(_at(move.stance, simulation.q[-1], simulation.u[-1]), move.begin, reached, begun, simulation)

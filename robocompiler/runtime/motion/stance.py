@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import duck, instance, mapping, named
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.anchors import Placed
 from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.motion.impulse import admissible_speeds, contact_impulses, kinetic
@@ -44,8 +46,9 @@ class Stance:
             ValueError: the robot is itself held in a support mode, or arrays of the wrong size.
             AssemblyError: q is not assembled and cannot be.
         """
+        duck(robot, ("assemble", "support", "simulate"), "robot", "a Robot")
         if robot.anchors:
-            raise ValueError(f"{robot.name} is held in a support mode already; give the floating robot")
+            raise ArgumentError(f"{robot.name} is held in a support mode already; give the floating robot")
         start = robot.assemble(robot.reference if q is None else q)
         speeds = np.zeros(len(robot.independent)) if u is None else vector(u, len(robot.independent), "u")
         return Stance(robot, None, robot, start, speeds.copy())
@@ -121,14 +124,16 @@ def switch(stance: Stance, mode: str | None, at: Mapping[str, Placed] | None = N
         AssemblyError: the loops do not close there, or a joint limit is violated.
         RankError: the chart of the new mode is singular at this configuration.
     """
+    instance(stance, Stance, "stance", "a Stance", "begin with Stance.floats(robot)")
     floating = stance.floating
     q, v = stance.floating_q, stance.held.velocity(stance.q, stance.u)
     if mode is None:
         if at:
-            raise ValueError("a robot that floats has no contact to place")
+            raise ArgumentError("a robot that floats has no contact to place")
         held, found = floating, floating.assemble(q)
     else:
-        held, found = _put(stance, mode, q, at or {})
+        named("support mode", mode, floating.supports)
+        held, found = _put(stance, mode, q, {} if at is None else mapping(at, "at", "{frame: (R, p) or p}"))
     after = Stance(floating, mode, held, found, np.zeros(len(held.independent)))
     correction = float(np.abs(after.floating_q - q).max(initial=0.0))
     if released(stance.contacts, after.contacts):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robocompiler.arguments import several
 from robocompiler.runtime.motion.reports import Stop, TrajectoryResult
 from robocompiler.runtime.motion.updater import Updater, Values
 
@@ -17,7 +18,7 @@ def trajectory(updater: Updater, knots: Iterable[Values | ArrayLike]) -> Traject
     accepted, modes = [], Counter[str]()
     evaluations, residual = 0, 0.0
     stop: Stop | None = None
-    for knot in knots:
+    for knot in several(knots, "knots", "inputs, as `Updater.set_many` takes them"):
         updater.set_many(knot)
         report = updater.update()
         evaluations += report.evaluations

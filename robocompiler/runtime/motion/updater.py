@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import AssemblyError, RankError
-from robocompiler.runtime.arrays import vector
+from robocompiler.arguments import flag, instance, integer, number
+from robocompiler.errors import ArgumentError, AssemblyError, RankError
+from robocompiler.runtime.arrays import floats, vector
 from robocompiler.runtime.description import Description
 from robocompiler.runtime.library import Library
 from robocompiler.runtime.motion.inputs import Inputs, Pose, Scalar
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 Values = Mapping[str, float | Sequence[float] | Array]
 
 _MOST = 1e30  # numbers beyond are refused, as by the generated code
+_COUNTS = {"iterations": 10_000, "substeps": 1_000_000, "homotopy": 1_000_000, "work": 2**31 - 1}  # at most
 _KEEP = {"poses": 1, "l": 2, "L": 4, "M": 8, "E": 16}
 
 
@@ -42,6 +44,15 @@ class UpdateLimits:
     tolerance: float | None = None
     smallest_step: float | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("prediction", "full_check"):
+            flag(getattr(self, name), name)
+        for name, most in _COUNTS.items():
+            integer(getattr(self, name), name, 0, most)
+        for name in ("tolerance", "smallest_step"):
+            if getattr(self, name) is not None:
+                number(getattr(self, name), name, above=0.0)
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -61,6 +72,7 @@ class Updater:
 
     def __init__(self, library: Library, description: Description, parameters: Array, limits: UpdateLimits) -> None:
         """Not started; see `start` and `acquire`.  parameters (np,)."""
+        instance(limits, UpdateLimits, "limits", "UpdateLimits")
         self.limits = limits
         self._library, self._description = library, description
         self._inputs = Inputs(description)
@@ -109,8 +121,9 @@ class Updater:
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a state of an updater of this robot.  ValueError for one of another."""
         content = self._library.content(self._state)
+        instance(snapshot, Snapshot, "snapshot", "what `snapshot` gave")
         if snapshot.owner != self._description.name or len(snapshot.content) != len(content):
-            raise ValueError(f"a snapshot of {snapshot.owner!r}, not of {self._description.name!r}")
+            raise ArgumentError(f"a snapshot of {snapshot.owner!r}, not of {self._description.name!r}")
         content[:] = snapshot.content
         self._started = True
 
@@ -127,10 +140,10 @@ class Updater:
         if isinstance(place, Pose):
             status = self._library.function("updater_set_pose")(self._state, place.number, self._library.input(given))
             if status:
-                raise ValueError(f"{name!r}: its quaternion (w, x, y, z) must be of unit length")
+                raise ArgumentError(f"{name!r}: its quaternion (w, x, y, z) must be of unit length")
             return
-        for scalar, number in zip(place, given, strict=True):
-            _accepted(self._library.function("updater_set")(self._state, scalar.index, float(number)), name)
+        for scalar, wanted in zip(place, given, strict=True):
+            _accepted(self._library.function("updater_set")(self._state, scalar.index, float(wanted)), name)
 
     def _checked(
         self, name: str | int, value: float | Sequence[float] | Array
@@ -138,9 +151,10 @@ class Updater:
         """What a name stands for, and the numbers for it; ValueError for what is no input or no number for it."""
         place = self._inputs.find(name)
         size = place.size if isinstance(place, Pose) else len(place)
-        given = vector(np.atleast_1d(np.asarray(value, dtype=np.float64)), size, f"input {name!r}")
+        wanted = "a number" if size == 1 else f"{size} numbers"
+        given = vector(np.atleast_1d(floats(value, f"input {name!r}", wanted)), size, f"input {name!r}")
         if np.abs(given).max(initial=0.0) > _MOST:
-            raise ValueError(f"input {name!r}: beyond {_MOST:g}: {given}")
+            raise ArgumentError(f"input {name!r}: beyond {_MOST:g}: {given}")
         return place, given
 
     def set_many(self, values: Values | ArrayLike) -> None:
@@ -151,7 +165,7 @@ class Updater:
             for name, value in values.items():
                 self.set(name, value)
             return
-        array = np.asarray(values, dtype=np.float64)
+        array = floats(values, "inputs", "{name: value}, or numbers")
         if array.shape == (len(self._description.coordinates),):
             value = self._configuration(array)
             for name, pose in self._inputs.poses.items():
@@ -161,23 +175,22 @@ class Updater:
             return
         array = vector(array, len(self.inputs), "inputs")
         if len(self._inputs.scalars) < len(self.inputs):
-            raise ValueError("some inputs have no coordinate of their own (balls, free roots); set them by name")
-        for index, number in enumerate(array):
-            self._checked(index, float(number))
-        for index, number in enumerate(array):
-            self.set(index, float(number))
+            raise ArgumentError("some inputs have no coordinate of their own (balls, free roots); set them by name")
+        for index, wanted in enumerate(array):
+            self._checked(index, float(wanted))
+        for index, wanted in enumerate(array):
+            self.set(index, float(wanted))
 
     def advance(self, name: str | int, increment: float) -> None:
         """Want an input moved by an increment from where it is wanted (rad or m), as its velocity moves it."""
-        if not np.isfinite(increment):
-            raise ValueError(f"input {name!r}: not a finite number: {increment}")
         index = self._inputs.index(name)
-        _accepted(self._library.function("updater_advance")(self._state, index, float(increment)), name)
+        step = number(increment, f"the increment of input {name!r}")
+        _accepted(self._library.function("updater_advance")(self._state, index, step), name)
 
     def set_parameters(self, parameters: ArrayLike) -> None:
         """Want other run-time parameters (np,), in the order of `Robot.parameters`."""
         if not self._extra:
-            raise ValueError(f"{self._description.name} has no run-time parameters")
+            raise ArgumentError(f"{self._description.name} has no run-time parameters")
         given = vector(parameters, self._parameters.size, "parameters")
         self._library.function("updater_set_parameters")(self._state, self._library.input(given))
 
@@ -257,7 +270,7 @@ class Updater:
 
     def _must_be_started(self) -> None:
         if not self._started:
-            raise ValueError("the updater stands nowhere yet; start(q) or acquire(q) first")
+            raise ArgumentError("the updater stands nowhere yet; start(q) or acquire(q) first")
 
     def _begun(self, q: Array) -> UpdateReport:
         report = self._update_report()
@@ -310,23 +323,18 @@ class Updater:
 def _limits(library: Library, limits: UpdateLimits) -> Any:
     made = library.structure("update_limits")
     library.function("update_limits_default")(made)
-    counts = (limits.iterations, limits.substeps, limits.homotopy, limits.work)
-    if min(counts) < 0:
-        raise ValueError("iterations, substeps, homotopy and work must not be negative")
-    made.iterations, made.substeps, made.homotopy, made.work = counts
+    for name in _COUNTS:
+        setattr(made, name, int(getattr(limits, name)))
     made.predict, made.full_check = int(limits.prediction), int(limits.full_check)
     for name in ("tolerance", "smallest_step"):
-        value = getattr(limits, name)
-        if value is not None:
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number")
-            setattr(made, name, float(value))
+        if getattr(limits, name) is not None:
+            setattr(made, name, float(getattr(limits, name)))
     return made
 
 
 def _accepted(status: int, name: str | int) -> None:
     """ValueError where the generated code took no input."""
     if status:
-        raise ValueError(
+        raise ArgumentError(
             f"input {name!r} was not taken: too large, or without a coordinate of its own (status {status})"
         )

@@ -13,9 +13,11 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.runtime.description import unknown
+from robocompiler.arguments import mapping, named, number, refused
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats
 from robocompiler.runtime.mechanics import MechanicalInterface
-from robocompiler.runtime.redundancy.rows import BoundRows, matrix, to_own_chart
+from robocompiler.runtime.redundancy.rows import BoundRows, matrix, row_names, to_own_chart
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -37,12 +39,11 @@ class JointSpeeds:
 
     def rows(self, robot: MechanicalInterface, q: Array) -> BoundRows:
         """See `Bound.rows`."""
-        declared = robot.speed_limits if self.limits is None else self.limits
+        declared = robot.speed_limits if self.limits is None else _speeds(self.limits, "velocity")
         for name in declared:
-            if name not in robot.velocities:
-                raise unknown("velocity", name, robot.velocities)
+            named("velocity", name, robot.velocities)
         picked = [robot.velocities.index(name) for name in declared]
-        ranges = _symmetric(declared, _positive(self.share, "share"), "joint")
+        ranges = _symmetric(declared, number(self.share, "share", above=0.0))
         return _two_sided([f"joint {name}" for name in declared], "speed", robot.lift(q)[picked], ranges)
 
 
@@ -55,12 +56,12 @@ class PortSpeeds:
 
     def rows(self, robot: MechanicalInterface, q: Array) -> BoundRows:
         """See `Bound.rows`."""
-        declared = self.limits
+        declared = None if self.limits is None else _speeds(self.limits, "port")
         if declared is None:
             found = {port.name: port.limits["velocity"] for port in robot.ports}
             declared = {name: value for name, value in found.items() if value is not None}
         picked = _ports(robot, declared)
-        ranges = _symmetric(declared, _positive(self.share, "share"), "port")
+        ranges = _symmetric(declared, number(self.share, "share", above=0.0))
         return _two_sided([f"port {name}" for name in declared], "speed", robot.port_map(q)[picked], ranges)
 
 
@@ -82,7 +83,7 @@ class JointPositions:
 
     def rows(self, robot: MechanicalInterface, q: Array) -> BoundRows:
         """See `Bound.rows`."""
-        declared = robot.position_limits if self.limits is None else self.limits
+        declared = robot.position_limits if self.limits is None else checked_limits(self.limits, "coordinate")
         places = [robot.single_coordinate(name) for name in declared]
         now = q[[coordinate for _, coordinate in places]]
         ranges = _stopping(declared, now, self.step, self.margin, self.braking, "joint")
@@ -101,7 +102,7 @@ class PortDisplacements:
 
     def rows(self, robot: MechanicalInterface, q: Array) -> BoundRows:
         """See `Bound.rows`."""
-        declared = strokes(robot) if self.limits is None else self.limits
+        declared = strokes(robot) if self.limits is None else checked_limits(self.limits, "port")
         picked = _ports(robot, declared)
         now = robot.port_displacement(q)[picked]
         ranges = _stopping(declared, now, self.step, self.margin, self.braking, "port")
@@ -119,10 +120,10 @@ class UserBound:
 
     def rows(self, robot: MechanicalInterface, q: Array) -> BoundRows:
         """See `Bound.rows`."""
-        names = tuple(self.rows_named)
-        A = to_own_chart(robot, q, np.asarray(self.A, dtype=np.float64), self.over, f"A of the bounds {names}")
+        names = row_names(self.rows_named, "rows_named")
+        A = to_own_chart(robot, q, self.A, self.over, f"A of the bounds {names}")
         if len(A) != len(names):
-            raise ValueError(f"the bounds {names} have {len(names)} names and {len(A)} rows")
+            raise ArgumentError(f"the bounds {names} have {len(names)} names and {len(A)} rows")
         return BoundRows(names, A, matrix(self.b, (len(names),), f"b of the bounds {names}"))
 
 
@@ -145,21 +146,28 @@ def strokes(robot: MechanicalInterface) -> dict[str, Interval]:
 def _ports(robot: MechanicalInterface, names: Mapping[str, object]) -> list[int]:
     known = [port.name for port in robot.ports]
     for name in names:
-        if name not in known:
-            raise unknown("port", name, known)
+        named("port", name, known)
     return [known.index(name) for name in names]
 
 
-def _positive(value: float, name: str) -> float:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number, got {value}")
-    return float(value)
+def checked_limits(limits: object, what: str) -> dict[str, Interval]:
+    """Limits {name: (lower, upper)} that a user gives; an end without limit is infinite.  ArgumentError otherwise."""
+    found = {}
+    for name, ends in mapping(limits, "limits", f"{{{what}: (lower, upper)}}").items():
+        pair = floats(ends, f"the limits of {what} {name!r}", "two numbers (lower, upper)")
+        if pair.shape != (2,) or not pair[0] <= pair[1]:
+            raise refused(f"the limits of {what} {name!r}", "two numbers (lower, upper), lower <= upper", ends)
+        found[name] = (float(pair[0]), float(pair[1]))
+    return found
 
 
-def _symmetric(limits: Mapping[str, float], share: float, kind: str) -> list[Interval]:
-    for name, value in limits.items():
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{kind} {name!r}: a speed limit is a number of at least 0, got {value}")
+def _speeds(limits: object, what: str) -> dict[str, float]:
+    """Largest speeds {name: limit} that a user gives."""
+    given = mapping(limits, "limits", f"{{{what}: largest speed}}")
+    return {name: number(value, f"the speed limit of {what} {name!r}", least=0.0) for name, value in given.items()}
+
+
+def _symmetric(limits: Mapping[str, float], share: float) -> list[Interval]:
     return [(-share * value, share * value) for value in limits.values()]
 
 
@@ -167,14 +175,13 @@ def _stopping(
     limits: Mapping[str, Interval], now: Array, step: float, margin: float, braking: float | None, kind: str
 ) -> list[Interval]:
     """Speeds (lower, upper) that keep every value within its limits over a step, or let it stop before them."""
-    h = _positive(step, "step")
-    a = None if braking is None else _positive(braking, "braking")
-    if not (np.isfinite(margin) and margin >= 0):
-        raise ValueError(f"margin must be a number of at least 0, got {margin}")
+    h = number(step, "step", above=0.0, unit="seconds")
+    a = None if braking is None else number(braking, "braking", above=0.0)
+    margin = number(margin, "margin", least=0.0)
     ranges = []
     for (name, (lower, upper)), value in zip(limits.items(), now, strict=True):
         if not lower + margin <= upper - margin:
-            raise ValueError(f"{kind} {name!r}: no room between {lower} and {upper} with a margin of {margin}")
+            raise ArgumentError(f"{kind} {name!r}: no room between {lower} and {upper} with a margin of {margin}")
         ranges.append((-_speed(float(value) - lower, margin, h, a), _speed(upper - float(value), margin, h, a)))
     return ranges
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import number
 from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.redundancy.bounds import Bound
 from robocompiler.runtime.redundancy.metrics import Metric
@@ -58,7 +59,6 @@ class ResolutionInterface(DriveInterface):
             AssemblyError: no admissible configuration there (loops that do not close, another branch, limits violated).
             ValueError: `step` is not a finite number.
         """
-        if not np.isfinite(step):
-            raise ValueError(f"step must be a finite number of seconds, got {step}")
+        h = number(step, "step", unit="seconds")
         start = self._q(q)
-        return self.assemble(self._evaluation.integrate(start, step * self.velocity(start, u)))
+        return self.assemble(self._evaluation.integrate(start, h * self.velocity(start, u)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import RankError
+from robocompiler.arguments import duck, mapping, named, number, one_of
+from robocompiler.errors import ArgumentError, RankError
 from robocompiler.runtime.mechanics import MechanicalInterface
 from robocompiler.runtime.redundancy.rows import matrix
 
@@ -70,12 +71,11 @@ class UserMetric:
 
     def matrix(self, robot: MechanicalInterface, q: Array) -> Array:
         """See `Metric.matrix`."""
-        if self.over not in ("port", "velocities"):
-            raise ValueError(f"a metric is over 'port' or 'velocities', not {self.over!r}")
+        one_of(self.over, ("port", "velocities"), "over")
         size = len(robot.independent if self.over == "port" else robot.velocities)
         W = matrix(self.W, (size, size), "W")
         if np.abs(W - W.T).max(initial=0.0) > 1e-9 * np.abs(W).max(initial=0.0):
-            raise ValueError("W must be symmetric")
+            raise ArgumentError("W must be symmetric")
         F = robot.lift(q) if self.over == "velocities" else robot.F(q)
         return np.asarray(F.T @ W @ F)
 
@@ -86,9 +86,9 @@ NAMED: dict[str, Metric] = {"kinetic": Kinetic(), "port": Ports(), "joint": Join
 def metric_of(metric: str | Metric) -> Metric:
     """A metric, given as itself or by name."""
     if not isinstance(metric, str):
-        return metric
+        return cast(Metric, duck(metric, ("matrix",), "metric", f"{', '.join(map(repr, NAMED))}, or a Metric"))
     if metric not in NAMED:
-        raise ValueError(f"no metric is called {metric!r}; there are {', '.join(NAMED)}, or give a Metric")
+        raise ArgumentError(f"no metric is called {metric!r}; there are {', '.join(NAMED)}, or give a Metric")
     return NAMED[metric]
 
 
@@ -111,10 +111,6 @@ def checked_root(robot: MechanicalInterface, W: Array) -> Array:
 
 def _weights(given: Mapping[str, float] | None, names: tuple[str, ...], kind: str) -> Array:
     values = dict.fromkeys(names, 1.0)
-    for name, value in (given or {}).items():
-        if name not in values:
-            raise ValueError(f"no {kind} is called {name!r}")
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{kind} {name!r}: a weight is a number of at least 0, got {value}")
-        values[name] = float(value)
+    for name, value in ({} if given is None else mapping(given, "weights", f"{{{kind}: weight}}")).items():
+        values[named(kind, name, names)] = number(value, f"the weight of {kind} {name!r}", least=0.0)
     return np.array(list(values.values()))

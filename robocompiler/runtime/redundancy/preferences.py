@@ -13,9 +13,10 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.runtime.description import unknown
+from robocompiler.arguments import function, named, number, one_of
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.mechanics import MechanicalInterface
-from robocompiler.runtime.redundancy.bounds import strokes
+from robocompiler.runtime.redundancy.bounds import checked_limits, strokes
 from robocompiler.runtime.redundancy.rows import matrix
 
 Array = NDArray[np.float64]
@@ -59,13 +60,12 @@ class StrokeInterior:
         return np.asarray(robot.port_map(q)[picked].T @ slope)
 
     def _strokes(self, robot: MechanicalInterface, q: Array) -> tuple[float, Array, list[int]]:
-        limits = strokes(robot) if self.limits is None else self.limits
+        limits = strokes(robot) if self.limits is None else checked_limits(self.limits, "port")
         known = [port.name for port in robot.ports]
         for name in limits:
-            if name not in known:
-                raise unknown("port", name, known)
+            named("port", name, known)
         if not limits:
-            raise ValueError(f"{robot.name}: no port has limits of displacement; give StrokeInterior(limits=...)")
+            raise ArgumentError(f"{robot.name}: no port has limits of displacement; give StrokeInterior(limits=...)")
         picked = [known.index(name) for name in limits]
         return *_interior(self.kind, limits, robot.port_displacement(q)[picked], "port"), picked
 
@@ -88,9 +88,9 @@ class JointInterior:
         return np.asarray(robot.lift(q)[picked].T @ slope)
 
     def _joints(self, robot: MechanicalInterface, q: Array) -> tuple[float, Array, list[int]]:
-        limits = robot.position_limits if self.limits is None else self.limits
+        limits = robot.position_limits if self.limits is None else checked_limits(self.limits, "coordinate")
         if not limits:
-            raise ValueError(f"{robot.name}: no joint has position limits; give JointInterior(limits=...)")
+            raise ArgumentError(f"{robot.name}: no joint has position limits; give JointInterior(limits=...)")
         places = [robot.single_coordinate(name) for name in limits]
         now = q[[coordinate for _, coordinate in places]]
         return *_interior(self.kind, limits, now, "joint"), [velocity for velocity, _ in places]
@@ -106,32 +106,30 @@ class UserPreference:
 
     def value(self, robot: MechanicalInterface, q: Array) -> float:
         """See `Preference.value`."""
-        value = float(self.phi(q.copy()))
-        if not np.isfinite(value):
-            raise ValueError(f"the preference is {value} at this configuration")
-        return value
+        function(self.phi, "phi", "phi(q)")
+        return number(self.phi(q.copy()), "the value of the preference at this configuration")
 
     def gradient(self, robot: MechanicalInterface, q: Array) -> Array:
         """See `Preference.gradient`."""
+        function(self.slope, "slope", "slope(q)")
         slope = matrix(self.slope(q.copy()), (len(robot.coordinates),), "the gradient of the preference")
         return np.array([slope @ robot.coordinate_rates(q, column) for column in robot.lift(q).T])
 
 
 def _interior(kind: str, limits: Mapping[str, Interval], now: Array, what: str) -> tuple[float, Array]:
     """Phi and its slope by the values `now`."""
+    one_of(kind, ("log", "quadratic"), "kind")
     ends: Sequence[Interval] = list(limits.values())
     lower, upper = np.array(ends).T
     span = upper - lower
     if not (np.all(np.isfinite(span)) and np.all(span > 0)):
-        raise ValueError(f"limits of a {what} must be finite with lower < upper")
+        raise ArgumentError(f"limits of a {what} must be finite with lower < upper")
     s = (now - lower) / span
     if kind == "quadratic":
         return float(np.sum((2 * s - 1) ** 2) / 2), 2 * (2 * s - 1) / span
-    if kind != "log":
-        raise ValueError(f"an interior preference is 'log' or 'quadratic', not {kind!r}")
     outside = [name for name, part in zip(limits, s, strict=True) if not 0 < part < 1]
     if outside:
-        raise ValueError(
+        raise ArgumentError(
             f"{what} {outside[0]!r} is not inside its limits, where a logarithmic preference is infinite; use "
             "'quadratic' to come back"
         )

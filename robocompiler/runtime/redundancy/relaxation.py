@@ -13,7 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.errors import RoboCompilerError
+from robocompiler.arguments import mapping, number, several, texts
+from robocompiler.errors import ArgumentError, RoboCompilerError
 from robocompiler.runtime.redundancy.conflicts import Conflict
 from robocompiler.runtime.redundancy.problem import Problem, Solution
 from robocompiler.runtime.redundancy.solver import OPTIMAL, quadratic_program, solve
@@ -54,6 +55,9 @@ class ScaleTask:
 
     rows: Sequence[str] = ("*",)
 
+    def __post_init__(self) -> None:
+        texts(self.rows, "rows", "names or patterns of rows")
+
     def relaxed(
         self, problem: Problem, first: Conflict, tasks: Sequence[str], bounds: Sequence[str]
     ) -> Relaxed | Conflict:
@@ -88,6 +92,11 @@ class Slack:
 
     levels: Sequence[Mapping[str, float]]
 
+    def __post_init__(self) -> None:
+        mend = "write [level] for a single one" if isinstance(self.levels, Mapping) else ""
+        for level in several(self.levels, "levels", "mappings {row or pattern: weight}", mend):
+            mapping(level, "every entry of levels", "{row or pattern: weight}")
+
     def relaxed(
         self, problem: Problem, first: Conflict, tasks: Sequence[str], bounds: Sequence[str]
     ) -> Relaxed | Conflict:
@@ -112,9 +121,8 @@ class Slack:
     def _weights(level: Mapping[str, float], names: Sequence[str]) -> Array:
         weights = np.zeros(len(names))
         for pattern, weight in level.items():
-            if not (np.isfinite(weight) and weight > 0):
-                raise ValueError(f"slack of {pattern!r}: a weight is a positive number, got {weight}")
-            weights[matching((pattern,), names)] = weight
+            size = number(weight, f"the weight of the slack of {pattern!r}", above=0.0)
+            weights[matching((pattern,), names)] = size
         return weights
 
 
@@ -124,7 +132,7 @@ def matching(patterns: Sequence[str], names: Sequence[str]) -> NDArray[np.bool_]
     for pattern in patterns:
         hits = np.array([name == pattern or fnmatchcase(name, pattern) for name in names], dtype=bool)
         if not hits.any():
-            raise ValueError(f"no row is called {pattern!r}; there are {', '.join(names) or 'none'}")
+            raise ArgumentError(f"no row is called {pattern!r}; there are {', '.join(names) or 'none'}")
         mask |= hits
     return mask
 

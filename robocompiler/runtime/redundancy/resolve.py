@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.errors import InfeasibleTaskError, RankError
+from robocompiler.arguments import duck, number, several
+from robocompiler.errors import ArgumentError, AssemblyError, InfeasibleTaskError, RankError
 from robocompiler.runtime.mechanics import MechanicalInterface
 from robocompiler.runtime.redundancy.bounds import Bound
 from robocompiler.runtime.redundancy.conflicts import Conflict
@@ -83,17 +85,20 @@ def resolve(
     """See `ResolutionInterface.resolve`."""
     d = len(robot.independent)
     if not d:
-        raise ValueError(f"{robot.name} has no freedom, so that there is nothing to resolve")
-    task = stack_tasks([one.rows(robot, q) for one in tasks], d)
-    bound = stack_bounds([one.rows(robot, q) for one in bounds], d)
+        raise ArgumentError(f"{robot.name} has no freedom, so that there is nothing to resolve")
+    _refuse_open(robot, q)
+    task = stack_tasks([one.rows(robot, q) for one in _parts(tasks, "tasks", "FramePosition(...)")], d)
+    bound = stack_bounds([one.rows(robot, q) for one in _parts(bounds, "bounds", "JointSpeeds()")], d)
     L = checked_root(robot, metric_of(metric).matrix(robot, q))
+    if preference is not None:
+        duck(preference, ("value", "gradient"), "preference", "StrokeInterior(), JointInterior() or another Preference")
+    if relax is not None:
+        duck(relax, ("relaxed",), "relax", "ScaleTask(), Slack(...) or another Relaxation")
     rank = task_rank(task, L)
     if rank.dependent:
         raise _dependent(robot, rank)
     g = np.zeros(d) if preference is None else preference.gradient(robot, q)
-    gain = 0.0 if preference is None else preference.gain
-    if not (np.isfinite(gain) and gain >= 0):
-        raise ValueError(f"the gain of a preference is a number of at least 0, got {gain}")
+    gain = 0.0 if preference is None else number(preference.gain, "the gain of a preference", least=0.0)
     problem = Problem(L, gain * g, task.J, task.w, bound.A, bound.b)
     answer, first = solve(problem), None
     if isinstance(answer, Conflict):
@@ -108,6 +113,31 @@ def resolve(
     phi = None if preference is None else preference.value(robot, q)
     rate = None if preference is None else float(g @ relaxed.solution.u)
     return _reported(relaxed, first, task, bound, rank, (phi, rate))
+
+
+def _parts(given: object, name: str, example: str) -> tuple[Any, ...]:
+    """Tasks or bounds as given, each with its `rows`."""
+    mend = "write [one] for a single one" if hasattr(given, "rows") else ""
+    found = several(given, name, f"{name} such as {example}", mend)
+    return tuple(
+        duck(one, ("rows",), f"every entry of {name}", f"an object with rows(robot, q), as {example}") for one in found
+    )
+
+
+def _refuse_open(robot: MechanicalInterface, q: Array) -> None:
+    """AssemblyError where q is not assembled: lift and Jacobians mean nothing there."""
+    acceptance = robot.acceptance
+    if acceptance.closed(q):
+        return
+    gap, residual = acceptance.gaps(q), acceptance.residual(q)
+    worst = max(gap, key=lambda name: gap[name])
+    metres, radians = gap[worst]
+    raise AssemblyError(
+        f"{robot.name}: a motion is resolved at an assembled configuration, and the loops of this one are open by a "
+        f"scaled residual of {residual:.3g} (allowed {acceptance.tolerance:.3g}), {worst} by {metres:.3g} m and "
+        f"{radians:.3g} rad; assemble(q) first",
+        residual=residual, gap=gap, joint=worst, q=q,
+    )  # fmt: skip
 
 
 def _reported(

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import one_of, texts
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats, shape_refused
 from robocompiler.runtime.mechanics import MechanicalInterface
 
 Array = NDArray[np.float64]
@@ -57,29 +60,33 @@ def distinct(names: Iterable[str], kind: str) -> tuple[str, ...]:
     listed = tuple(names)
     twice = [name for name, count in Counter(listed).items() if count > 1]
     if twice:
-        raise ValueError(f"two {kind} rows are called {twice[0]!r}; give one of them another name")
+        raise ArgumentError(f"two {kind} rows are called {twice[0]!r}; give one of them another name")
     return listed
 
 
 def matrix(value: ArrayLike, shape: tuple[int | None, ...], name: str) -> Array:
-    """`value` as a finite float64 array of `shape` (None: any length).  ValueError otherwise."""
-    array = np.asarray(value, dtype=np.float64)
+    """`value` as a finite float64 array of `shape` (None: any length).  ArgumentError otherwise."""
+    wanted = f"({', '.join('any' if n is None else str(n) for n in shape)})"
+    array = floats(value, name, f"numbers of shape {wanted}")
     if array.ndim != len(shape) or any(n is not None and n != have for n, have in zip(shape, array.shape, strict=True)):
-        wanted = ", ".join("any" if n is None else str(n) for n in shape)
-        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+        raise shape_refused(name, wanted, array.shape)
     if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} has entries that are not finite numbers")
+        raise ArgumentError(f"{name} has entries that are not finite numbers")
     return array
 
 
-def to_own_chart(robot: MechanicalInterface, q: Array, rows: Array, over: str, name: str) -> Array:
+def row_names(value: object, name: str) -> tuple[str, ...]:
+    """One name for each row: a list of texts."""
+    return texts(value, name, "one name per row")
+
+
+def to_own_chart(robot: MechanicalInterface, q: Array, rows: ArrayLike, over: str, name: str) -> Array:
     """Rows over the robot's own speeds u, from rows over 'port' speeds (the port chart's u) or all 'velocities' v.
 
     Both are charts that the caller can name once and for all, so that the same rows serve in every chart.
     """
+    one_of(over, ("port", "velocities"), f"{name}: over")
     if over == "velocities":
         return np.asarray(matrix(rows, (None, len(robot.velocities)), name) @ robot.lift(q))
-    if over == "port":
-        own = matrix(rows, (None, len(robot.independent)), name)
-        return own if robot.chart_name == "port" else np.asarray(own @ robot.F(q))
-    raise ValueError(f"{name}: rows are over 'port' or 'velocities', not {over!r}")
+    own = matrix(rows, (None, len(robot.independent)), name)
+    return own if robot.chart_name == "port" else np.asarray(own @ robot.F(q))

@@ -12,10 +12,12 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import function, named, number, one_of, refused, texts
+from robocompiler.errors import ArgumentError
 from robocompiler.numerics import se3
-from robocompiler.runtime.description import unknown
+from robocompiler.runtime.arrays import floats
 from robocompiler.runtime.mechanics import MechanicalInterface
-from robocompiler.runtime.redundancy.rows import TaskRows, matrix, to_own_chart
+from robocompiler.runtime.redundancy.rows import TaskRows, matrix, row_names, to_own_chart
 
 Array = NDArray[np.float64]
 Gain = float | Sequence[float]
@@ -53,7 +55,9 @@ class FramePosition:
         error = np.zeros(3) if self.target is None else p - matrix(self.target, (3,), _label(self.frame, "target"))
         wanted = matrix(self.velocity, (3,), _label(self.frame, "velocity"))
         rate = _Rate(robot.task_jacobian(self.frame, q)[3:], error, wanted)
-        return rate.rows(self.frame, SHIFTS, tuple(self.axes), self.gain, _turn(R, self.axes_of), _length(robot))
+        return rate.rows(
+            self.frame, SHIFTS, _axes(self.axes, self.frame), self.gain, _turn(R, self.axes_of), _length(robot)
+        )
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class FrameOrientation:
             error = se3.log_rotation(R @ _rotation(self.target, self.frame).T)
         wanted = matrix(self.velocity, (3,), _label(self.frame, "velocity"))
         rate = _Rate(robot.task_jacobian(self.frame, q)[:3], error, wanted)
-        return rate.rows(self.frame, TURNS, tuple(self.axes), self.gain, _turn(R, self.axes_of), 1.0)
+        return rate.rows(self.frame, TURNS, _axes(self.axes, self.frame), self.gain, _turn(R, self.axes_of), 1.0)
 
 
 @dataclass(frozen=True)
@@ -105,16 +109,17 @@ class FramePose:
         wanted = matrix(self.velocity, (6,), _label(self.frame, "velocity"))
         error = np.zeros(6)
         if self.target is not None:
+            if not isinstance(self.target, tuple | list) or len(self.target) != 2:
+                raise refused(_label(self.frame, "target"), "(R, p)", self.target)
             R_d, p_d = _rotation(self.target[0], self.frame), matrix(self.target[1], (3,), _label(self.frame, "target"))
+            one_of(self.error, ("split", "screw"), f"task on {self.frame!r}: error")
             if self.error == "split":
                 error = np.concatenate((se3.log_rotation(R @ R_d.T), p - p_d))
-            elif self.error == "screw":
-                error, wanted = _screw((R, p), (R_d, p_d), wanted)
             else:
-                raise ValueError(f"task on {self.frame!r}: error is 'split' or 'screw', not {self.error!r}")
+                error, wanted = _screw((R, p), (R_d, p_d), wanted)
         rate = _Rate(robot.task_jacobian(self.frame, q), error, wanted)
         turn = np.asarray(np.kron(np.eye(2), _turn(R, self.axes_of)))
-        return rate.rows(self.frame, (*TURNS, *SHIFTS), tuple(self.axes), self.gain, turn, _length(robot))
+        return rate.rows(self.frame, (*TURNS, *SHIFTS), _axes(self.axes, self.frame), self.gain, turn, _length(robot))
 
 
 @dataclass(frozen=True)
@@ -129,11 +134,8 @@ class PortDisplacement:
     def rows(self, robot: MechanicalInterface, q: Array) -> TaskRows:
         """See `Task.rows`."""
         names = [port.name for port in robot.ports]
-        if self.port not in names:
-            raise unknown("port", self.port, names)
-        index = names.index(self.port)
-        error = 0.0 if self.target is None else robot.port_displacement(q)[index] - self.target
-        return _single(f"port {self.port}", robot.port_map(q)[index], self.velocity - self.gain * error)
+        index = names.index(named("port", self.port, names))
+        return _single(self, f"port {self.port}", robot.port_map(q)[index], float(robot.port_displacement(q)[index]))
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,7 @@ class JointCoordinate:
     def rows(self, robot: MechanicalInterface, q: Array) -> TaskRows:
         """See `Task.rows`."""
         velocity, coordinate = robot.single_coordinate(self.name)
-        error = 0.0 if self.target is None else float(q[coordinate]) - self.target
-        return _single(f"joint {self.name}", robot.lift(q)[velocity], self.velocity - self.gain * error)
+        return _single(self, f"joint {self.name}", robot.lift(q)[velocity], float(q[coordinate]))
 
 
 @dataclass(frozen=True)
@@ -168,11 +169,14 @@ class UserTask:
 
     def rows(self, robot: MechanicalInterface, q: Array) -> TaskRows:
         """See `Task.rows`."""
-        names = tuple(self.rows_named)
-        J, w = self.function(robot, q.copy())
-        own = to_own_chart(robot, q, np.asarray(J, dtype=np.float64), self.over, f"J of the task {names}")
+        names = row_names(self.rows_named, "rows_named")
+        found = function(self.function, "function", "function(robot, q) that returns (J, w)")(robot, q.copy())
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            raise refused(f"what the function of the task {names} returns", "(J, w)", found)
+        J, w = found
+        own = to_own_chart(robot, q, J, self.over, f"J of the task {names}")
         if len(own) != len(names):
-            raise ValueError(f"the task {names} has {len(names)} names and {len(own)} rows")
+            raise ArgumentError(f"the task {names} has {len(names)} names and {len(own)} rows")
         return TaskRows(names, own, matrix(w, (len(names),), f"w of the task {names}"), np.ones(len(names)))
 
 
@@ -187,11 +191,20 @@ class _Rate:
     def rows(
         self, frame: str, known: Sequence[str], chosen: Sequence[str], gain: Gain, turn: Array, length: float
     ) -> TaskRows:
-        if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(known):
-            raise ValueError(f"task on {frame!r}: axes must be some of {', '.join(known)}, got {tuple(chosen)}")
+        if (
+            not all(isinstance(axis, str) for axis in chosen)
+            or not chosen
+            or len(set(chosen)) != len(chosen)
+            or not set(chosen) <= set(known)
+        ):
+            raise ArgumentError(f"task on {frame!r}: axes must be some of {', '.join(known)}, got {tuple(chosen)}")
         picked = [known.index(axis) for axis in chosen]
-        size = () if np.ndim(gain) == 0 else (len(chosen),)
-        factors = matrix(gain, size, _label(frame, "gain"))
+        factors = floats(gain, _label(frame, "gain"), f"a number, or {len(chosen)} of them")
+        factors = matrix(factors, () if factors.ndim == 0 else (len(chosen),), _label(frame, "gain"))
+        if np.any(factors < 0):
+            raise refused(
+                _label(frame, "gain"), "at least 0", float(factors.min()), "a negative gain drives away from the target"
+            )
         w = (turn @ self.wanted)[picked] - factors * (turn @ self.error)[picked]
         units = np.array([1.0 if axis in TURNS else length for axis in chosen])
         return TaskRows(tuple(f"{frame} {axis}" for axis in chosen), (turn @ self.J)[picked], w, units)
@@ -207,22 +220,33 @@ def _screw(now: tuple[Array, Array], then: tuple[Array, Array], wanted: Array) -
     return turn @ se3.log(D, x), turn @ back
 
 
-def _single(name: str, row: Array, w: float) -> TaskRows:
-    if not np.isfinite(w):
-        raise ValueError(f"{name}: target, velocity and gain must be finite numbers")
+def _single(task: PortDisplacement | JointCoordinate, name: str, row: Array, now: float) -> TaskRows:
+    """The row of one number that is `now`: w = velocity - gain (now - target)."""
+    gain = number(
+        task.gain,
+        f"{name}: gain",
+        least=0.0,
+        mend="a negative gain drives away from the target, a feedforward is `velocity`",
+    )
+    error = 0.0 if task.target is None else now - number(task.target, f"{name}: target")
+    w = number(task.velocity, f"{name}: velocity") - gain * error
     return TaskRows((name,), row[None], np.array([w]), np.ones(1))
+
+
+def _axes(axes: object, frame: str) -> tuple[str, ...]:
+    """The names of axes, one letter each where they are one text."""
+    return tuple(axes) if isinstance(axes, str) else texts(axes, _label(frame, "axes"), "names of axes")
 
 
 def _rotation(value: ArrayLike, frame: str) -> Array:
     R = matrix(value, (3, 3), _label(frame, "target rotation"))
     if np.abs(R.T @ R - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
-        raise ValueError(f"task on {frame!r}: the target rotation is not a rotation matrix")
+        raise ArgumentError(f"task on {frame!r}: the target rotation is not a rotation matrix")
     return R
 
 
 def _turn(R: Array, axes_of: str) -> Array:
-    if axes_of not in ("world", "frame"):
-        raise ValueError(f"axes are those of the 'world' or of the 'frame', not {axes_of!r}")
+    one_of(axes_of, ("world", "frame"), "axes_of")
     return np.eye(3) if axes_of == "world" else np.asarray(R.T)
 
 

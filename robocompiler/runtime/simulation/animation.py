@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.arguments import number
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.simulation.animation_page import PAGE
 from robocompiler.runtime.simulation.log import Log
 
@@ -27,9 +29,8 @@ def animation_html(robot: DriveInterface, log: Log, rate: float) -> str:
     """
     t, q = log.group("t"), log.group("q")
     if not t.size:
-        raise ValueError("nothing to show: the log has no rows")
-    if not (np.isfinite(rate) and rate > 0):
-        raise ValueError(f"the rate must be positive, is {rate}")
+        raise ArgumentError("nothing to show: the log has no rows")
+    rate = number(rate, "rate", above=0.0, unit="pictures per second")
     count = int(min(MOST, max(2, np.ceil((t[-1] - t[0]) * rate) + 1)))
     picked = np.searchsorted(t, np.linspace(t[0], t[-1], count)).clip(0, t.size - 1)
     names, edges = skeleton(robot)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.arguments import duck
 from robocompiler.runtime.drives import DriveInterface
-from robocompiler.runtime.simulation.events import Action, Event, Stop
+from robocompiler.runtime.simulation.events import Action, Event, Stop, checked_action
 
 Array = NDArray[np.float64]
 
 
 def joint_limits(robot: DriveInterface, action: Action = Stop()) -> tuple[Event, ...]:  # noqa: B008  a frozen record
     """One event for the position limits of all joints (none where there are none): the least distance to a limit."""
+    _checked(robot, action)
     limits = robot._description.limits
     if not limits:
         return ()
@@ -24,6 +26,7 @@ def joint_limits(robot: DriveInterface, action: Action = Stop()) -> tuple[Event,
 
 def port_limits(robot: DriveInterface, action: Action = Stop()) -> tuple[Event, ...]:  # noqa: B008
     """The same for the displacements of ports."""
+    _checked(robot, action)
     limited = [(k, p.name, p.limits["displacement"]) for k, p in enumerate(robot.ports) if p.limits.get("displacement")]
     if not limited:
         return ()
@@ -35,6 +38,7 @@ def port_limits(robot: DriveInterface, action: Action = Stop()) -> tuple[Event, 
 
 def port_speed_limits(robot: DriveInterface, action: Action = Stop()) -> tuple[Event, ...]:  # noqa: B008
     """The same for the speeds |ldot| of ports."""
+    _checked(robot, action)
     limited = [(k, p.name, p.limits["velocity"]) for k, p in enumerate(robot.ports) if p.limits.get("velocity")]
     if not limited:
         return ()
@@ -42,6 +46,11 @@ def port_speed_limits(robot: DriveInterface, action: Action = Stop()) -> tuple[E
     bound = np.array([limit for _, _, limit in limited], dtype=np.float64)
     return (_limits("port speed limit", [name for _, name, _ in limited], -bound, bound,
                     lambda q, u: (robot.port_map(q) @ u)[index], action),)  # fmt: skip
+
+
+def _checked(robot: object, action: object) -> None:
+    duck(robot, ("port_displacement", "port_map"), "robot", "a Robot")
+    checked_action(action, "action")
 
 
 def _limits(name: str, names: list[str], lower: Array, upper: Array, read: object, action: Action) -> Event:

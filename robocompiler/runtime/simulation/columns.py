@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.drives import DriveInterface
 
 GROUPS = ("t", "q", "u", "udot", "f", "l", "z", "energy", "residual")
@@ -65,4 +66,4 @@ def columns_from_json(text: str) -> tuple[Column, ...]:
     try:
         return tuple(Column(str(c["group"]), str(c["name"]), str(c["unit"])) for c in json.loads(text))
     except (TypeError, KeyError) as error:
-        raise ValueError(f"not the columns of a log: {error}") from None
+        raise ArgumentError(f"not the columns of a log: {error}") from None

@@ -9,10 +9,13 @@ import cffi
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.errors import LoadError
+from robocompiler.arguments import integer, number
+from robocompiler.arguments import path as file_path
+from robocompiler.errors import ArgumentError, LoadError
 
 Array = NDArray[np.float64]
 
+_MOST = 2**31 - 1
 SIGNATURE = "int {name}(double t, const double q[], const double u[], double f[], void *memory);"
 
 
@@ -28,12 +31,15 @@ class CompiledController:
         self, library: str | Path, ports: int, *, name: str = "step", memory: int = 0, sample_time: float | None = None
     ) -> None:
         """ports: length of f.  Raises LoadError for a library that cannot be opened or lacks the function."""
-        if not name.isidentifier():
-            raise ValueError(f"not the name of a C function: {name!r}")
+        ports, memory = integer(ports, "ports", 0, _MOST), integer(memory, "memory", 0, _MOST)
+        if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+            raise ArgumentError(f"not the name of a C function: {name!r}")
+        if sample_time is not None:
+            number(sample_time, "sample_time", above=0.0, unit="seconds")
         if memory and sample_time is None:
-            raise ValueError("a controller with memory needs a sample time: a continuous law must not remember")
+            raise ArgumentError("a controller with memory needs a sample time: a continuous law must not remember")
         self.sample_time = sample_time
-        path = Path(library).resolve()
+        path = file_path(library, "library").resolve()
         self._ffi = cffi.FFI()
         self._ffi.cdef(SIGNATURE.format(name=name))
         try:

@@ -9,6 +9,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import function, number
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats
 from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.simulation.state import Applied, State, to_read
 
@@ -58,8 +61,8 @@ class Sampled:
     sample_time: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.sample_time) and self.sample_time > 0):
-            raise ValueError(f"the sample time must be positive, is {self.sample_time}")
+        function(self.law, "law", "law(t, q, u)")
+        number(self.sample_time, "the sample time", above=0.0, unit="seconds")
 
     def __call__(self, t: float, q: Array, u: Array) -> Output:
         """The law's output."""
@@ -71,11 +74,13 @@ class Actuation:
 
     def __init__(self, robot: DriveInterface, controller: Law | Controller | None) -> None:
         """None: no efforts, and commands of drives are zero."""
+        if controller is not None:
+            function(controller, "controller", "f(t, q, u)")
         self._robot, self._law = robot, controller
         self._ports, self._commands = len(robot.ports), len(robot.commands)
         self.period = controller.sample_time if isinstance(controller, Controller) else None
-        if self.period is not None and not (np.isfinite(self.period) and self.period > 0):
-            raise ValueError(f"the controller's sample time must be positive, is {self.period}")
+        if self.period is not None:
+            self.period = number(self.period, "the controller's sample time", above=0.0, unit="seconds")
         self._next = 0
         self._held = Applied(np.zeros(self._ports), np.zeros(self._commands) if robot.drives else None)
 
@@ -103,10 +108,10 @@ class Actuation:
         if isinstance(found, Direct):
             return Applied(self._vector(found.f, self._ports, "efforts", state.t))
         if isinstance(found, Commands) and not self._robot.drives:
-            raise ValueError(f"the controller returns Commands, but {name} declares no drive")
+            raise ArgumentError(f"the controller returns Commands, but {name} declares no drive")
         if not isinstance(found, Commands):
             if self._robot.drives:
-                raise ValueError(
+                raise ArgumentError(
                     f"{name} declares drives: its controller must return Commands(c, f), or Direct(f) for efforts that "
                     "act past the drives"
                 )
@@ -115,9 +120,9 @@ class Actuation:
         return Applied(f, self._vector(found.c, self._commands, "commands", state.t))
 
     def _vector(self, value: ArrayLike, size: int, what: str, t: float) -> Array:
-        array = np.array(value, dtype=np.float64)
+        array = floats(value, f"what the controller returns at t = {t:.9g} s", f"{size} {what}").copy()
         if array.shape != (size,) or not np.all(np.isfinite(array)):
-            raise ValueError(
+            raise ArgumentError(
                 f"the controller must return {size} finite {what} of {self._robot.name} ({self._names(what)}); at "
                 f"t = {t:.9g} s it returned {array}"
             )

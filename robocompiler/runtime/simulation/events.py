@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.arguments import function, instance, refused, several, whole
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.simulation.state import to_read
 
 Array = NDArray[np.float64]
@@ -32,6 +34,9 @@ class Jump:
 
     change: Change
 
+    def __post_init__(self) -> None:
+        function(self.change, "the change of a Jump", "change(t, q, u)")
+
 
 @dataclass(frozen=True)
 class Impact:
@@ -42,6 +47,9 @@ class Impact:
     """
 
     change: Change
+
+    def __post_init__(self) -> None:
+        function(self.change, "the change of an Impact", "change(t, q, u)")
 
 
 Action = Note | Stop | Jump | Impact
@@ -62,14 +70,23 @@ class Event:
     detail: Callable[[float, Array, Array], str] | None = None
 
     def __post_init__(self) -> None:
-        if self.direction not in (-1, 0, 1):
-            raise ValueError(f"event {self.name!r}: direction must be -1, 0 or 1, is {self.direction}")
+        instance(self.name, str, "the name of an event", "text")
+        function(self.value, f"the value of event {self.name!r}", "value(t, q, u)")
+        if self.detail is not None:
+            function(self.detail, f"the detail of event {self.name!r}", "detail(t, q, u)")
+        checked_action(self.action, f"the action of event {self.name!r}")
+        if whole(self.direction) not in (-1, 0, 1):
+            raise refused(f"event {self.name!r}: direction", "-1, 0 or 1", self.direction)
 
     def at(self, t: float, q: Array, u: Array) -> float:
         """The value; ValueError if it is not a finite number."""
-        value = float(self.value(t, to_read(q), to_read(u)))
+        found = self.value(t, to_read(q), to_read(u))
+        try:
+            value = float(found)
+        except (TypeError, ValueError, OverflowError):
+            raise refused(f"the value of event {self.name!r} at t = {t:.9g} s", "a number", found) from None
         if not np.isfinite(value):
-            raise ValueError(f"event {self.name!r} has no finite value at t = {t:.9g} s: {value}")
+            raise ArgumentError(f"event {self.name!r} has no finite value at t = {t:.9g} s: {value}")
         return value
 
 
@@ -82,6 +99,20 @@ class Occurrence:
     q: Array
     u: Array
     detail: str
+
+
+def checked_events(events: object) -> tuple[Event, ...]:
+    """A user's events as a tuple; ArgumentError for what is no list of them."""
+    found = several(events, "events", "Event", "write [event] for a single one" if isinstance(events, Event) else "")
+    for entry in found:
+        instance(entry, Event, "every entry of events", "an Event")
+    return found
+
+
+def checked_action(action: object, name: str) -> None:
+    """ArgumentError for what is no action of an event."""
+    mend = f"write {action.__name__}()" if isinstance(action, type) else ""
+    instance(action, (Note, Stop, Jump, Impact), name, "Note(), Stop(), Jump(change) or Impact(change)", mend)
 
 
 def crosses(event: Event, before: float, after: float) -> bool:

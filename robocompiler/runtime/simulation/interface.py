@@ -72,4 +72,14 @@ class SimulationInterface(DriveInterface):
 
         settings = Settings(method, step, rtol, every, log)
         rubbing = SmoothFriction() if friction is None else friction
-        return simulate(self, duration, (q, u, z), controller, wrenches or {}, rubbing, events, settings, progress)
+        return simulate(
+            self,
+            duration,
+            (q, u, z),
+            controller,
+            {} if wrenches is None else wrenches,
+            rubbing,
+            events,
+            settings,
+            progress,
+        )

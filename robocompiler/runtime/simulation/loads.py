@@ -8,6 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import number
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats
+
 Array = NDArray[np.float64]
 
 Wrench = ArrayLike | Callable[[float], ArrayLike]
@@ -25,8 +29,7 @@ class SmoothFriction:
     slip: float = 1e-2
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.slip) and self.slip > 0):
-            raise ValueError(f"slip must be a positive speed, got {self.slip}")
+        number(self.slip, "slip", above=0.0, unit="rad/s or m/s")
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ def friction_forces(friction: SmoothFriction, levels: Array, v: Array) -> Array:
 
 def wrench_at(frame: str, wrench: Wrench, t: float) -> Array:
     """(moment about the frame's origin; force) (6,) in world axes at time t; ValueError for another shape or NaN."""
-    value = np.asarray(wrench(t) if callable(wrench) else wrench, dtype=np.float64)
+    given = wrench(t) if callable(wrench) else wrench
+    value = floats(given, f"wrench on {frame!r} at t = {t:.6g} s", "six numbers (moment; force), or a function of t")
     if value.shape != (6,) or not np.all(np.isfinite(value)):
-        raise ValueError(f"wrench on {frame!r} at t = {t:.6g} s must be six finite numbers (moment; force): {value}")
+        raise ArgumentError(f"wrench on {frame!r} at t = {t:.6g} s must be six finite numbers (moment; force): {value}")
     return value

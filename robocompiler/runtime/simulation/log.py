@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.runtime.description import unknown
+from robocompiler.arguments import instance, named, unknown
 from robocompiler.runtime.simulation.columns import Column
 
 Array = NDArray[np.float64]
@@ -26,6 +26,7 @@ class Log:
 
     def group(self, name: str) -> Array:
         """All columns of a group: (N, k), or (N,) for `t` and `residual`."""
+        instance(name, str, "name", "the name of a group, such as 'q'")
         places = [k for k, column in enumerate(self.columns) if column.group == name]
         if not places:
             if name in {"q", "u", "udot", "f", "l", "z"}:
@@ -38,6 +39,5 @@ class Log:
     def column(self, title: str) -> Array:
         """One column (N,) by its title, such as 'q:j_ga' or 't'."""
         titles = [column.title for column in self.columns]
-        if title not in titles:
-            raise unknown("column", title, titles)
+        named("column", title, titles)
         return self.rows[:, titles.index(title)]

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocompiler.errors import MissingPackageError
+from robocompiler.arguments import path as file_path
+from robocompiler.errors import ArgumentError, MissingPackageError
 from robocompiler.runtime.simulation.columns import Column, columns_from_json, columns_to_json
 from robocompiler.runtime.simulation.log import Log
 
@@ -37,19 +38,24 @@ class PartWriter:
     """Writes the parts of one log."""
 
     def __init__(self, path: str | Path, columns: tuple[Column, ...]) -> None:
-        """ValueError: neither .npz nor .parquet, or parts of another run lie there; MissingPackageError, OSError."""
-        self.path = Path(path)
+        """ArgumentError: neither .npz nor .parquet, no such folder, or parts of another run there.
+
+        MissingPackageError and OSError as they come.
+        """
+        self.path = file_path(path, "log")
         if self.path.suffix not in FORMATS:
-            raise ValueError(f"{path}: a log is a {' or '.join(FORMATS)} file")
+            raise ArgumentError(f"{path}: a log is a {' or '.join(FORMATS)} file")
         if self.path.suffix == ".parquet":
             _parquet()
         self._folder = parts_folder(self.path)
         if self._folder.exists():
-            raise ValueError(
+            raise ArgumentError(
                 f"{self._folder} holds the log of a run that was killed, or of one that is going on: read it with "
                 f"read_log({str(path)!r}), then remove it, or log elsewhere"
             )
-        self._folder.mkdir(parents=True)
+        if not self.path.parent.is_dir():
+            raise ArgumentError(f"{self.path}: there is no folder {self.path.parent} to log into; make it first")
+        self._folder.mkdir()
         (self._folder / _COLUMNS).write_text(columns_to_json(columns), encoding="utf-8")
         self._columns, self._count = columns, 0
 
@@ -79,9 +85,9 @@ def read_log(path: str | Path) -> Log:
 
     Raises FileNotFoundError; ValueError for a file that is no log; MissingPackageError without pyarrow.
     """
-    path = Path(path)
+    path = file_path(path, "path")
     if path.suffix not in FORMATS:
-        raise ValueError(f"{path}: a log is a {' or '.join(FORMATS)} file")
+        raise ArgumentError(f"{path}: a log is a {' or '.join(FORMATS)} file")
     folder = parts_folder(path)
     if not path.exists() and folder.is_dir():
         columns = columns_from_json((folder / _COLUMNS).read_text(encoding="utf-8"))
@@ -116,7 +122,7 @@ def _read_npz(path: Path) -> Log:
             columns = columns_from_json(str(data["columns"]))
             return Log(columns, np.stack([data[column.title] for column in columns], axis=1))
     except (KeyError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not the log of a simulation ({error})") from None
+        raise ArgumentError(f"{path}: not the log of a simulation ({error})") from None
 
 
 # --- Parquet: one column each, one row group per part; columns and units in the file's metadata ---
@@ -151,5 +157,5 @@ def _read_parquet(path: Path) -> Log:
         table = arrow.parquet.read_table(path)
         columns = columns_from_json(table.schema.metadata[_KEY].decode())
     except (arrow.ArrowInvalid, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: not the log of a simulation ({error})") from None
+        raise ArgumentError(f"{path}: not the log of a simulation ({error})") from None
     return Log(columns, np.stack([table.column(column.title).to_numpy() for column in columns], axis=1))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.errors import ArgumentError
+
 Array = NDArray[np.float64]
 
 
@@ -84,8 +86,8 @@ METHODS: dict[str, Methods] = {
 
 def method_named(name: str) -> Methods:
     """The method; ValueError for a name that is none, with the names that are."""
-    if name not in METHODS:
-        raise ValueError(f"no integration method is called {name!r}; these are: {', '.join(METHODS)}")
+    if not isinstance(name, str) or name not in METHODS:
+        raise ArgumentError(f"no integration method is called {name!r}; these are: {', '.join(METHODS)}")
     return METHODS[name]
 
 

@@ -7,11 +7,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.arguments import instance, mapping
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.assembly import ITERATIONS, SOLVED
 from robocompiler.runtime.drives import NOT_FINITE, DriveInterface
 from robocompiler.runtime.prepared import Prepared
 from robocompiler.runtime.simulation.groups import Tangent
-from robocompiler.runtime.simulation.loads import Friction, SmoothFriction, Wrenches, friction_forces, wrench_at
+from robocompiler.runtime.simulation.loads import (
+    Friction,
+    NoFriction,
+    SmoothFriction,
+    Wrenches,
+    friction_forces,
+    wrench_at,
+)
 from robocompiler.runtime.simulation.state import Applied, Rate, Refused, State
 
 Array = NDArray[np.float64]
@@ -24,12 +33,14 @@ class Plant:
     def __init__(self, robot: DriveInterface, friction: Friction, wrenches: Wrenches) -> None:
         """ValueError: nothing can move, a chart without dynamics of its own, an unknown frame, a bad wrench."""
         if not robot.evaluation.own:
-            raise ValueError(
+            raise ArgumentError(
                 f"simulation is in the port chart, not in {robot.chart_name!r}; use robot.chart('port'), or compile "
                 "with charts='auto', which gives every chart its own dynamics"
             )
         if not robot.independent:
-            raise ValueError(f"{robot.name}: nothing can move, so that there is nothing to simulate")
+            raise ArgumentError(f"{robot.name}: nothing can move, so that there is nothing to simulate")
+        instance(friction, (SmoothFriction, NoFriction), "friction", "SmoothFriction(slip=...) or NoFriction()")
+        mapping(wrenches, "wrenches", "{frame: (moment; force), or a function of t}")
         self.robot, self.friction = robot, friction
         self.description, self.evaluation = robot._description, robot._evaluation
         self.acceptance = robot._assembler.acceptance

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.errors import ArgumentError
 from robocompiler.runtime.simulation.log import Log
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ def plot_svg(log: Log, name: str) -> str:
 def panels_svg(title: str, t: Array, panels: Sequence[Panel]) -> str:
     """Any panels over times t (N,), s.  ValueError when there is no row."""
     if not t.size:
-        raise ValueError("nothing to draw: the log has no rows")
+        raise ArgumentError("nothing to draw: the log has no rows")
     height = _TOP + len(panels) * (_HEIGHT + _GAP)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + _LEGEND} {height}" '

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import AssemblyError, RankError
+from robocompiler.arguments import duck, function, number, refused
+from robocompiler.errors import ArgumentError, AssemblyError, RankError
+from robocompiler.runtime.arrays import floats, shape_refused
 from robocompiler.runtime.assembly import ITERATIONS, SOLVED
 from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.simulation.splines import CubicSpline
@@ -46,6 +48,8 @@ class Reference:
             ValueError: an independent that is part of a ball or a free joint has no coordinate of its own.
             AssemblyError: the beginning cannot be reached.
         """
+        duck(robot, ("assemble", "lift"), "robot", "a Robot")
+        function(path, "path", "path(t) that returns (s, sdot, sddot)")
         self._robot, self._path = robot, path
         self._places = independent_coordinates(robot)
         self._tolerance = SOLVED[robot._evaluation.library.real]
@@ -55,9 +59,15 @@ class Reference:
 
     def at(self, t: float) -> Wanted:
         """The wanted state at time t (s).  Raises AssemblyError where the path leaves what can be assembled."""
-        s, sdot, sddot = (np.asarray(x, dtype=np.float64) for x in self._path(t))
+        t = number(t, "t", unit="seconds")
+        parts = self._path(t)
+        if not isinstance(parts, tuple | list) or len(parts) != 3:
+            raise refused("what the path of a reference returns", "three vectors (s, sdot, sddot)", parts)
+        s, sdot, sddot = (floats(x, f"what the path of a reference returns at t = {t:.9g} s") for x in parts)
+        if not all(np.isfinite(x).all() for x in (s, sdot, sddot)):
+            raise ArgumentError(f"a reference of {self._robot.name} is not finite at t = {t:.9g} s")
         if not s.shape == sdot.shape == sddot.shape == self._places.shape:
-            raise ValueError(f"a reference of {self._robot.name} must give three vectors ({self._places.size},)")
+            raise ArgumentError(f"a reference of {self._robot.name} must give three vectors ({self._places.size},)")
         q = self._reach(s)
         L = self._robot.port_map(q)
         return Wanted(q, sdot, sddot, self._robot.port_displacement(q), L @ sdot)
@@ -92,7 +102,7 @@ def independent_coordinates(robot: DriveInterface) -> NDArray[np.intp]:
             places.update({v0 + k: q0 + k for k in range(nv)})
     missing = [description.velocities[i] for i in robot._independent if int(i) not in places]
     if missing:
-        raise ValueError(
+        raise ArgumentError(
             f"{robot.name}: {', '.join(missing)} are speeds of balls or free joints, which have no coordinate of their "
             "own; a reference is for robots whose independents are hinges and slides"
         )
@@ -101,7 +111,10 @@ def independent_coordinates(robot: DriveInterface) -> NDArray[np.intp]:
 
 def through_independents(robot: DriveInterface, times: ArrayLike, values: ArrayLike) -> Reference:
     """The C2 spline through values (n, d) of the independents at times (n,), at rest at both ends."""
-    return Reference(robot, CubicSpline(times, values))
+    duck(robot, ("assemble", "lift"), "robot", "a Robot")
+    spline = CubicSpline(times, values)
+    _columns(spline, len(robot.independent), "values", f"the independents of {robot.name}", robot.independent)
+    return Reference(robot, spline)
 
 
 def through_ports(robot: DriveInterface, times: ArrayLike, displacements: ArrayLike) -> Reference:
@@ -110,13 +123,23 @@ def through_ports(robot: DriveInterface, times: ArrayLike, displacements: ArrayL
     Raises RankError where the ports do not determine the motion (L not of full column rank), AssemblyError where
     displacements are out of reach.
     """
+    duck(robot, ("assemble", "lift"), "robot", "a Robot")
     spline = CubicSpline(times, displacements)
+    ports = tuple(port.name for port in robot.ports)
+    _columns(spline, len(ports), "displacements", f"the ports of {robot.name}", ports)
     places = independent_coordinates(robot)
     q, knots = robot.reference, []
     for row in spline.values:
         q = _with_ports(robot, q, row, places)
         knots.append(q[places])
     return Reference(robot, CubicSpline(spline.times, np.array(knots)))
+
+
+def _columns(spline: CubicSpline, size: int, name: str, what: str, names: tuple[str, ...]) -> None:
+    """ArgumentError where a spline has not one column for each of these names."""
+    wanted, got = f"({spline.times.size}, {size})", spline.values.shape
+    if got[1] != size:
+        raise shape_refused(name, wanted, got, f"; its columns are {what}: {', '.join(names)}")
 
 
 def _with_ports(robot: DriveInterface, q: Array, wanted: Array, places: NDArray[np.intp]) -> Array:

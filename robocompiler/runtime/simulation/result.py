@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.arguments import path
 from robocompiler.runtime.simulation.events import Occurrence
 from robocompiler.runtime.simulation.log import Log
 
@@ -114,10 +115,10 @@ class Simulation:
         """Draw port displacements, efforts, speeds and energies over time, as SVG."""
         from robocompiler.runtime.simulation.plot import plot_svg
 
-        Path(file).write_text(plot_svg(self.log, self.robot.name), encoding="utf-8")
+        path(file, "file").write_text(plot_svg(self.log, self.robot.name), encoding="utf-8")
 
     def animate(self, file: str | Path, *, rate: float = 30.0) -> None:
         """Write a page (HTML, complete in itself) that shows the motion; `rate` pictures per second of motion."""
         from robocompiler.runtime.simulation.animation import animation_html
 
-        Path(file).write_text(animation_html(self.robot, self.log, rate), encoding="utf-8")
+        path(file, "file").write_text(animation_html(self.robot, self.log, rate), encoding="utf-8")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats
 from robocompiler.runtime.simulation import singularity
 from robocompiler.runtime.simulation.approach import approach
 from robocompiler.runtime.simulation.controllers import Actuation
@@ -145,9 +147,10 @@ class Run:
 
     def _changed(self, event: Event, action: Action, state: State, u: Array) -> Array:
         assert isinstance(action, Jump | Impact)
-        new = np.array(action.change(state.t, to_read(state.q), to_read(u)), dtype=np.float64)
+        given = action.change(state.t, to_read(state.q), to_read(u))
+        new = floats(given, f"what event {event.name!r} changes u into", f"{u.size} speeds").copy()
         if new.shape != u.shape or not np.all(np.isfinite(new)):
-            raise ValueError(f"event {event.name!r} must change u into {u.size} finite speeds, gave {new}")
+            raise ArgumentError(f"event {event.name!r} must change u into {u.size} finite speeds, gave {new}")
         return new
 
     def _note_row(self, state: State) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocompiler.errors import RankError
+from robocompiler.arguments import function, integer, number
+from robocompiler.errors import ArgumentError, RankError
 from robocompiler.runtime.arrays import vector
 from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.simulation.builtin_events import joint_limits, port_limits
 from robocompiler.runtime.simulation.columns import columns_of
 from robocompiler.runtime.simulation.controllers import Actuation, Controller, Law
-from robocompiler.runtime.simulation.events import Event
+from robocompiler.runtime.simulation.events import Event, checked_events
 from robocompiler.runtime.simulation.interrupts import Interrupts
 from robocompiler.runtime.simulation.loads import Friction, Wrenches
 from robocompiler.runtime.simulation.methods import method_named
@@ -30,6 +30,7 @@ from robocompiler.runtime.simulation.singularity import LEAST, PivotMonitor
 from robocompiler.runtime.simulation.state import State
 
 Array = NDArray[np.float64]
+_MOST_ROWS = 10**10
 _MOST_STEPS = 1e10  # no simulation in double precision has more
 
 
@@ -46,10 +47,8 @@ class Settings:
     def __post_init__(self) -> None:
         method_named(self.method)
         for name, value in (("step", self.step), ("rtol", self.rtol)):
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be positive, is {value}")
-        if self.every < 1:
-            raise ValueError(f"every must be 1 or more, is {self.every}")
+            number(value, name, above=0.0)
+        integer(self.every, "every", 1, _MOST_ROWS)
 
 
 def simulate(
@@ -64,17 +63,19 @@ def simulate(
     progress: Progress | None,
 ) -> Simulation:
     """Run a simulation; start: (q, u, z), each with a default."""
-    if not (math.isfinite(duration) and duration > 0):
-        raise ValueError(f"the duration must be positive, is {duration}")
+    number(duration, "the duration", above=0.0, unit="seconds")
+    if progress is not None:
+        function(progress, "progress", "progress(t, duration)")
+    own = None if events is None else checked_events(events)
     if duration / settings.step > _MOST_STEPS:
-        raise ValueError(f"step is too short: {duration / settings.step:.1e} steps of {settings.step:g} s at least")
+        raise ArgumentError(f"step is too short: {duration / settings.step:.1e} steps of {settings.step:g} s at least")
     plant = Plant(robot, friction, wrenches)
     state = _start(robot, *start)
     monitor = PivotMonitor(plant)
     least, module = monitor.measure(state.q)
     if least <= LEAST:
         raise RankError(f"{robot.name}: the {robot.chart_name} chart is singular at the start ({module}: {least:.2g})")
-    chosen = (*joint_limits(robot), *port_limits(robot)) if events is None else tuple(events)
+    chosen = (*joint_limits(robot), *port_limits(robot)) if own is None else own
     watched = (*monitor.event(), *chosen)
     if events is None:
         _refuse_beyond(chosen, state)
@@ -111,4 +112,4 @@ def _refuse_beyond(events: Sequence[Event], state: State) -> None:
     for event in events:
         if event.at(state.t, state.q, state.u) < -1e-9:
             text = event.detail(state.t, state.q, state.u) if event.detail else ""
-            raise ValueError(f"the simulation starts beyond a {event.name}: {text}; pass events=() to ignore limits")
+            raise ArgumentError(f"the simulation starts beyond a {event.name}: {text}; pass events=() to ignore limits")

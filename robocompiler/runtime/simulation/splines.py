@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import number
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats
+
 Array = NDArray[np.float64]
 
 
@@ -16,17 +20,18 @@ class CubicSpline:
 
     def __init__(self, times: ArrayLike, values: ArrayLike) -> None:
         """ValueError: fewer than two times, times that do not grow, values of another length, or not finite."""
-        t, y = np.array(times, dtype=np.float64), np.array(values, dtype=np.float64)
+        t, y = floats(times, "times").copy(), floats(values, "values").copy()
         y = y[:, None] if y.ndim == 1 else y
         if t.ndim != 1 or t.size < 2 or y.shape[:1] != t.shape or y.ndim != 2:
-            raise ValueError(f"a spline needs times (n,) with n > 1 and values (n, k), got {t.shape} and {y.shape}")
+            raise ArgumentError(f"a spline needs times (n,) with n > 1 and values (n, k), got {t.shape} and {y.shape}")
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y)) and np.all(np.diff(t) > 0)):
-            raise ValueError("times of a spline must grow, and its numbers be finite")
+            raise ArgumentError("times of a spline must grow, and its numbers be finite")
         self.times, self.values = t, y
         self.slopes = _slopes(t, y)
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         """(value, first, second derivative), each (k,), at time t."""
+        t = number(t, "t", unit="seconds")
         if t <= self.times[0] or t >= self.times[-1]:
             end = 0 if t <= self.times[0] else -1
             zero = np.zeros(self.values.shape[1])

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocompiler.arguments import duck, number
+from robocompiler.errors import ArgumentError
+from robocompiler.runtime.arrays import floats
 from robocompiler.runtime.drives import DriveInterface
 from robocompiler.runtime.simulation.reference import Reference, Wanted
 
@@ -62,6 +65,17 @@ class TrackingController:
         """kp (N/m or N m/rad), kd (N s/m or N m s/rad): one number, or one per port.  feedforward: None is
         InverseDynamics().  ValueError for gains that are negative or not finite.
         """
+        duck(robot, ("port_map", "port_displacement"), "robot", "a Robot")
+        duck(
+            reference,
+            ("at",),
+            "reference",
+            "a Reference",
+        )
+        if feedforward is not None:
+            duck(feedforward, ("efforts",), "feedforward", "NoFeedforward(), GravityFeedforward() or InverseDynamics()")
+        if sample_time is not None:
+            number(sample_time, "sample_time", above=0.0, unit="seconds")
         self._robot, self._reference = robot, reference
         self._kp, self._kd = (_gains(robot, gain, name) for gain, name in ((kp, "kp"), (kd, "kd")))
         self.feedforward: Feedforward = InverseDynamics() if feedforward is None else feedforward
@@ -76,7 +90,7 @@ class TrackingController:
 
 
 def _gains(robot: DriveInterface, gain: ArrayLike, name: str) -> Array:
-    value = np.asarray(gain, dtype=np.float64)
+    value = floats(gain, name, f"one number, or one per port ({len(robot.ports)})")
     if value.shape not in ((), (len(robot.ports),)) or not np.all(np.isfinite(value)) or np.any(value < 0):
-        raise ValueError(f"{name} must be one number that is not negative, or one per port ({len(robot.ports)})")
+        raise ArgumentError(f"{name} must be one number that is not negative, or one per port ({len(robot.ports)})")
     return np.broadcast_to(value, (len(robot.ports),)).copy()
