@@ -22,8 +22,10 @@ from robocompiler.backend.c_operations import PLAIN_NUMBERS
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.compiler import Toolchain
 from robocompiler.backend.optimisation import STRAIGHT, optimised
+from robocompiler.backend.side_task import in_two_processes
 from robocompiler.backend.stage import APART
 
+_OPERATION = 50  # bytes of text that cost as much here as printing an operation
 _HIDDEN = 'visibility("hidden")'
 _TYPES = {  # from wide to narrow
     "pair": f"double {{0}} __attribute__((vector_size(16), {_HIDDEN}))",
@@ -80,23 +82,26 @@ def numbers_apart(units: Iterable[Unit], prefix: str, toolchain: Toolchain) -> A
     """
     if not _fits(toolchain):
         return Apart(tuple(units), {})
-    found: list[Unit] = []
-    numbers: dict[str, str] = {}
-    for unit in units:
-        if len(unit.text) <= STRAIGHT or unit.flags:  # flags: vectors, whose literals are whole vectors in memory
-            found.append(unit)
-            continue
+
+    def halves(unit: Unit) -> tuple[Unit, ...]:
+        """Code and numbers; the unit itself where it has none."""
         stem = f"{prefix}_{re.sub(r'[^A-Za-z0-9]', '_', unit.name)}"
         code, values = without_numbers(unit.text, stem)
         if not values:
-            found.append(unit)
-            continue
-        name = f"{unit.name}_numbers"
-        numbers[unit.name] = name
-        found.append(replace(unit, source=APART / f"{stem}.c", text=code))
-        text = numbers_text(values, stem)
-        found.append(Unit(name, APART / f"{stem}_numbers.c", text, unit.provenance, machines=unit.machines))
-    return Apart(tuple(found), numbers)
+            return (unit,)
+        source, text = APART / f"{stem}_numbers.c", numbers_text(values, stem)
+        numbers = Unit(f"{unit.name}_numbers", source, text, unit.provenance, machines=unit.machines)
+        return replace(unit, source=APART / f"{stem}.c", text=code), numbers
+
+    given = tuple(units)
+    # flags: vectors, whose literals are whole vectors in memory
+    long = [unit for unit in given if len(unit.text) > STRAIGHT and not unit.flags]
+    divided = in_two_processes(halves, long, [len(unit.text) // _OPERATION for unit in long])
+    apart = {unit.name: found for unit, found in zip(long, divided, strict=True)}
+    return Apart(
+        tuple(part for unit in given for part in apart.get(unit.name, (unit,))),
+        {name: found[1].name for name, found in apart.items() if len(found) > 1},
+    )
 
 
 def _fits(toolchain: Toolchain) -> bool:
