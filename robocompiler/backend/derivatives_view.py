@@ -8,7 +8,6 @@ from pathlib import Path
 
 from robocompiler.backend.cache import Unit
 from robocompiler.backend.options import Real
-from robocompiler.backend.ordering import ordered
 from robocompiler.backend.pair_printer import print_pairs
 from robocompiler.backend.printer import print_kernel, print_prototype
 from robocompiler.backend.routine import Routine
@@ -61,7 +60,6 @@ def derivatives_view(program: RobotProgram, view: RobotView, real: Real) -> Deri
     shared = share_trigonometry([share_reciprocals(Routine.of(kernel)) for kernel in kernels])
 
     def text(routine: Routine) -> SlopeKernel:
-        routine = ordered(routine)
         name = f"{view.prefix}_{routine.name}"
         arguments = ", ".join(argument.name for argument in (*routine.inputs, *routine.outputs))
         return SlopeKernel(

@@ -113,9 +113,7 @@ def lanes_view(
 
     def text(routine: Routine) -> LanesKernel:
         name, prototype = routine.name, lanes_prototype(routine)
-        return LanesKernel(
-            name, routine.summary, prototype, print_lanes(ordered(routine), real), f"{prefix}_lanes_{name}.c"
-        )
+        return LanesKernel(name, routine.summary, prototype, print_lanes(routine, real), f"{prefix}_lanes_{name}.c")
 
     def turned(name: str, of: str, count: int, angles: Routine | None) -> list[LanesTrigonometry]:
         if angles is None:
@@ -123,7 +121,7 @@ def lanes_view(
         own = text(replace(angles, name=f"{name}_angles"))
         return [LanesTrigonometry(name, of, count, own, f"{prefix}_lanes_{name}.c")]
 
-    routines = [mechanics.routines[name] for name in KERNELS if name in mechanics.routines]
+    routines = [ordered(mechanics.routines[name]) for name in KERNELS if name in mechanics.routines]
     trigonometry = turned("trigonometry", "", mechanics.nt, mechanics.angle_routine)
     functions, slopes = dict(_FUNCTIONS), None
     groups = _groups(routines)

@@ -6,6 +6,9 @@ chain of operations, each of which needs the one before, stands alone, while the
 processor to see.  `_shortened` takes the first, `_interleaved` the second: list scheduling for a processor that starts
 one operation a cycle, looking at most `REACH` operations ahead, so that lives do not grow long again.
 
+The kernels of derivatives stay as they are: they have so many values alive and so much text that the second-level cache
+limits them, and they came out 4 % longer and slower.
+
 Compilers do neither for code of this kind: gcc schedules before it allots registers only where asked, and what it does
 then spills more than it gains.
 """
