@@ -149,7 +149,7 @@ def test_wrong_arguments_meet_typed_errors(part: Callable[..., Iterator[Call]], 
                 call(**{**good, argument: value})
             except rc.RoboCompilerError:
                 refused += 1
-            except Exception as error:
+            except Exception as error:  # any other type is what this test looks for
                 if "object() takes no arguments" not in str(error):  # a class given as a function: the caller's own
                     raw.append(f"{name}({argument}={shown(value)}): {error!r}")
     assert raw == []
